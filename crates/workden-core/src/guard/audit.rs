@@ -1,5 +1,5 @@
-//! Records of calls: what was called on which paths, which command was run, and what became of it.
-//! No content, and nothing that a command printed.
+//! Records of calls: the call, its paths or its command, and its outcome. Records contain neither file content nor
+//! command output.
 
 use std::fmt;
 
@@ -7,26 +7,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ErrorKind, Resolved, setters::setters};
 
-/// Keeps a record of every call.
+/// Records every call.
 pub trait Audit: Send + Sync + fmt::Debug {
-    /// Takes note of a call that is over. It holds the call up for as long as it takes.
+    /// Records a finished call. The call waits until the record is made.
     fn record(&self, event: &AuditEvent);
 }
 
-/// A call that is over, the refused ones included.
+/// The record of a finished or refused call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AuditEvent {
-    /// The call in one word, as [`Op::name`](crate::Op::name) has it.
+    /// The name of the call, from [`Op::name`](crate::Op::name).
     pub call: String,
-    /// What it was about, as typed and as real; the source first.
+    /// The paths of the call, typed and real; the source first.
     pub paths: Vec<Resolved>,
-    /// The command, with the variables that came with it, where one was to be run.
+    /// The command, including its variables, if the call runs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// What became of it.
+    /// The outcome of the call.
     pub outcome: AuditOutcome,
-    /// The tool on whose behalf it was made.
+    /// The tool that made the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
 }
@@ -39,27 +39,27 @@ impl AuditEvent {
     }
 
     setters! {
-        /// Sets what the call was about, the source first.
+        /// Sets the paths of the call, the source first.
         paths: Vec<Resolved>,
-        /// Sets the command, with the variables that came with it.
+        /// Sets the command, including its variables.
         command: impl Into<Option<String>>,
-        /// Sets the tool on whose behalf the call was made.
+        /// Sets the tool that made the call.
         tool: impl Into<Option<String>>,
     }
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditOutcome {
-    /// It was allowed, and done.
+    /// The call was allowed and succeeded.
     Allowed,
-    /// It was approved, and done.
+    /// The call was approved and succeeded.
     Approved,
-    /// A gate, a ceiling or the approver refused it; nothing was done.
+    /// A gate, a limit or the approver refused the call; it had no effect.
     Refused(ErrorKind),
-    /// It was allowed, and could not be done.
+    /// The call was allowed but failed.
     Failed(ErrorKind),
-    /// Its caller gave up before it was over; whether it was done is not known.
+    /// The caller dropped the call before it ended; whether it had an effect is unknown.
     Abandoned,
 }

@@ -1,8 +1,8 @@
 //! A sandbox behind gates: every command is an [`Op::Execute`], however it is started.
 //!
-//! Reading and killing a job is part of having started it: no gate is asked again, and a caller that did
-//! not start it through this wrapper (or a clone of it) does not find it. So a job of one agent is
-//! nothing that another one, under stricter rules, could read. Full logs of commands are the same.
+//! Reading or killing a job needs no further judgement, but only works through the wrapper (or a clone of it) that
+//! started the job; for any other caller the job is `NotFound`. So an agent under stricter rules cannot read the job of
+//! another agent. The same holds for the full logs of commands.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// How many jobs and logs are remembered as a caller's own; the sandbox keeps no older ones.
+/// How many jobs and logs a wrapper remembers as started through it; the sandbox keeps no older ones.
 const MOST_OWN: usize = 4_096;
 
 /// The jobs and logs that were started through one guarded sandbox.
@@ -42,7 +42,7 @@ impl OwnJobs {
 }
 
 impl<S: Sandbox> Guarded<S> {
-    /// A command as it is judged.
+    /// Returns the command in the form that gates judge.
     async fn execution(
         &self,
         command: &Command,
@@ -51,7 +51,7 @@ impl<S: Sandbox> Guarded<S> {
         input: ExecutionInput,
     ) -> Result<Execution> {
         let directory = match directory {
-            // A link to another directory is where the command would really be.
+            // A link is followed, so that gates judge the directory in which the command really runs.
             Some(directory) => self.inner.resolve(directory, Symlink::Follow).await?,
             None => Resolved::literal(self.inner.directory().await?),
         };
@@ -71,7 +71,7 @@ impl<S: Sandbox> Guarded<S> {
     }
 }
 
-/// Makes a call for a command with a trace, which records how it ended.
+/// Makes a call for a command with a trace, which records the outcome.
 macro_rules! traced_command {
     ($guarded:ident, $request:ident, $input:expr, |$real:ident| $act:expr) => {{
         let execution =
@@ -80,7 +80,7 @@ macro_rules! traced_command {
         let mut trace = $guarded.trace(op);
         let outcome = async {
             $guarded.pass_command(&mut trace, op).await?;
-            // What was judged is where it runs.
+            // The command runs in the directory that was judged.
             let $real = $request.directory.as_ref().map(|_| execution.directory.real.clone());
             $act
         };
@@ -144,7 +144,7 @@ impl<S: Sandbox> Sandbox for Guarded<S> {
         self.inner.directory().await
     }
 
-    /// Any holder of the sandbox may end it: no gate is asked.
+    /// Any holder of the sandbox may stop it: no gate judges this call.
     async fn stop(&self) -> Result<()> {
         self.inner.stop().await
     }

@@ -1,10 +1,9 @@
-//! What changed while a question was open: the error that says so, and which failures mean it.
+//! Changes while a question was open: the error for them, and the failures that indicate them.
 
 use super::Op;
 use crate::{Error, ErrorKind, Result};
 
-/// The outcome of an approved call: a failure that shows that its target is no longer the same is told
-/// as that.
+/// Returns the outcome of an approved call; a failure that indicates a changed target becomes a conflict.
 pub(super) fn as_approved<T>(op: Op<'_>, outcome: Result<T>) -> Result<T> {
     outcome.map_err(|error| match (op, error.kind()) {
         (
@@ -15,7 +14,7 @@ pub(super) fn as_approved<T>(op: Op<'_>, outcome: Result<T>) -> Result<T> {
     })
 }
 
-/// The error for a file that is no longer the one that the question was about.
+/// Returns the error for a target that changed after the question was asked.
 pub(super) fn changed_meanwhile(op: Op<'_>) -> Error {
     let path = op.paths().next().map(|at| at.typed.to_string()).unwrap_or_default();
     Error::new(ErrorKind::Conflict, format!("cannot {} `{path}`: it changed while approval was pending", op.name()))

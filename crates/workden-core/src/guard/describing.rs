@@ -1,5 +1,5 @@
-//! What a call would do, in a sentence that a person understands. Names are spelled so that nothing
-//! in them can pass for our words.
+//! Descriptions of calls, in a sentence that a person understands. Names are escaped so that no part of a name can pass
+//! for workden's words.
 
 use super::{Execution, Op, execution::ExecutionInput};
 use crate::{
@@ -7,20 +7,20 @@ use crate::{
     text::{Change, Occurrences, Replacement, hashline::Placement},
 };
 
-/// What would be put into a file.
+/// The content that a call would write.
 #[derive(Clone, Copy)]
 pub(super) enum NewContent<'a> {
-    /// Nothing is: the call does something else.
+    /// The call writes no content.
     None,
-    /// So many bytes.
+    /// Content of this many bytes.
     Bytes(usize),
-    /// A content that comes in pieces, of unknown size.
+    /// Content in pieces, of unknown size.
     Pieces,
-    /// A change of what is there.
+    /// A change of the current content.
     Change(&'a Change),
 }
 
-/// The sentence; `below` says how many things in a directory go with it.
+/// Returns the description; `below` is the number of entries in a directory that are affected with it.
 pub(super) fn describe(op: Op<'_>, content: NewContent<'_>, below: usize) -> String {
     let with_all = match below {
         0 => String::new(),
@@ -49,7 +49,7 @@ pub(super) fn describe(op: Op<'_>, content: NewContent<'_>, below: usize) -> Str
     }
 }
 
-/// How much of a command a sentence quotes; the question has all of it.
+/// How much of a command the description quotes; the question has all of it.
 const SHOWN_CHARS: usize = 500;
 
 fn describe_execution(execution: &Execution) -> String {
@@ -98,7 +98,7 @@ fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// A path as it was typed, and where it leads if that is elsewhere.
+/// Returns a path as typed, with its real path if that differs.
 fn quoted(at: &Resolved) -> String {
     match at.typed == at.real {
         true => named(&at.typed),
@@ -106,7 +106,7 @@ fn quoted(at: &Resolved) -> String {
     }
 }
 
-/// A name in quotes that ends where they end.
+/// Quotes a name; backquotes in the name are escaped.
 fn named(path: &VirtualPath) -> String {
     format!("`{}`", escape::line(path.as_str()).replace('`', "\\`"))
 }

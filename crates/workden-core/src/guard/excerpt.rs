@@ -1,27 +1,27 @@
-//! What is shown of a change that cannot be compared as text: how large it is, and where it begins.
+//! Excerpts of changes that cannot be compared as text: the sizes, and the start of the difference.
 //!
-//! Lines of a file have a mark before them, as in a diff; those without one are ours.
+//! Lines of a file have a mark in front, as in a diff; lines without a mark are workden's.
 
 use std::fmt::Write as _;
 
 use super::page::Page;
 
-/// Lines of either side.
+/// Lines shown of each side.
 const MOST_LINES: usize = 40;
-/// Bytes of either side.
+/// Bytes shown of each side.
 const MOST_BYTES: usize = 2_000;
-/// How far before the first difference its line may begin.
+/// Bytes shown before the first difference, at most, to start at the beginning of its line.
 const LINE_BYTES: usize = 200;
 
-/// The preview of a content that is not known yet.
+/// The preview of streamed content.
 pub(super) const PIECES: &str = "The content comes in pieces and cannot be shown.\n";
 
-/// What is said of contents that are not text.
+/// Returns the note about content that is not text.
 pub(super) fn not_text(before: usize, after: usize) -> String {
     format!("Not text: {}. Bytes that are not characters are spelled out.\n", sizes(before as u64, after as u64))
 }
 
-/// A content as text, with the bytes spelled out that are no characters.
+/// Returns content as text, with invalid bytes escaped.
 pub(super) fn spelled(content: &[u8]) -> String {
     let mut text = String::with_capacity(content.len());
     for chunk in content.utf8_chunks() {
@@ -33,7 +33,7 @@ pub(super) fn spelled(content: &[u8]) -> String {
     text
 }
 
-/// Two contents that are too large to be compared, from where they begin to differ.
+/// Shows two contents that are too large to compare, from their first difference.
 pub(super) fn of_difference(before: &[u8], after: &[u8]) -> String {
     let same = before.iter().zip(after).take_while(|(before, after)| before == after).count();
     let line = before[..same].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -46,7 +46,7 @@ pub(super) fn of_difference(before: &[u8], after: &[u8]) -> String {
     text
 }
 
-/// A content that takes the place of one that is too large to be read.
+/// Shows the content that replaces one that is too large to read.
 pub(super) fn instead_of(before: Option<u64>, after: &[u8]) -> String {
     let sizes = sizes(before.unwrap_or(0), after.len() as u64);
     format!("Too large to compare: {sizes}. What comes begins with:\n") + &beginning("+", after)
@@ -58,7 +58,7 @@ fn beginning(mark: &str, content: &[u8]) -> String {
     if !rest.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
-    // Spelled out, a byte is four characters.
+    // An escaped byte takes four characters.
     let mut page = Page::new(MOST_LINES, MOST_BYTES * 4 + MOST_LINES);
     for line in text.split_inclusive('\n') {
         page.line(mark, line);

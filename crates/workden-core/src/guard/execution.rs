@@ -1,32 +1,30 @@
-//! `Execution`: a command that is to be run, as gates and people see it.
+//! `Execution`: a command to run, as gates and people see it.
 //!
-//! Invariant: everything about a request that decides what is run is in here: the line, where it
-//! runs, the variables that it gets, and whether its standard input stays open. What is judged, shown
-//! and remembered is made of this alone.
+//! Invariant: an `Execution` has everything in a request that decides what is run: the line, the directory, the
+//! variables, and whether standard input stays open. The judged, shown and remembered forms are all made from it.
 
 use std::collections::BTreeMap;
 
 use super::CommandLine;
 use crate::{Error, ErrorKind, Resolved, Result, sandbox::Command};
 
-/// A command that is to be run.
+/// A command to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Execution {
-    /// As it would be given to a shell. A program with its arguments is the line that a person would
-    /// type for it.
+    /// The line for a shell. A program with its arguments is quoted as a person would type it.
     pub script: String,
-    /// Where it would run.
+    /// The working directory.
     pub directory: Resolved,
-    /// The variables that the request sets, besides those of the sandbox or instead of them.
+    /// The variables of the request, which add to those of the sandbox or override them.
     pub environment: BTreeMap<String, String>,
-    /// What it can read.
+    /// The standard input.
     pub input: ExecutionInput,
 }
 
-/// What a command can read from its standard input.
+/// The standard input of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExecutionInput {
-    /// Nothing.
+    /// No input.
     Nothing,
     /// Input that the caller writes later: it cannot be judged, and a shell would run it.
     Later,
@@ -39,7 +37,7 @@ impl Execution {
         environment: &BTreeMap<String, String>,
         input: ExecutionInput,
     ) -> Result<Self> {
-        // Such a name could pass for another variable, or for the command, where a person reads it.
+        // A person could mistake such a name for another variable or for the command.
         let odd = |name: &&String| name.is_empty() || name.contains('=') || name.chars().any(char::is_control);
         if environment.keys().any(|name| odd(&name)) {
             return Err(Error::new(ErrorKind::InvalidArgument, "a variable has a name that no variable can have")
@@ -48,7 +46,7 @@ impl Execution {
         Ok(Self { script: command.as_line(), directory, environment: environment.clone(), input })
     }
 
-    /// The command as it is shown to people and remembered: with the variables that come with it.
+    /// Returns the command as it is shown and remembered: with its variables.
     #[must_use]
     pub fn whole_script(&self) -> String {
         let set = |(name, value): (&String, &String)| {
@@ -58,7 +56,7 @@ impl Execution {
         self.environment.iter().map(set).collect::<String>() + &self.script
     }
 
-    /// The question about it.
+    /// Returns the command for an approval request.
     pub(super) fn command_line(&self, understood: Option<Vec<Vec<String>>>) -> CommandLine {
         CommandLine { script: self.whole_script(), directory: self.directory.real.clone(), understood }
     }

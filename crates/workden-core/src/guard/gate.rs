@@ -1,7 +1,7 @@
-//! `Op` and `Gate`: a call as a value, and what judges it.
+//! `Op` and `Gate`: a call as a value, and the interface that judges it.
 //!
-//! A gate only judges; it does nothing to a call. What follows from its words (asking, refusing,
-//! cutting off, recording) is done in one place, by [`Guarded`](crate::Guarded).
+//! A gate only judges; it does not act on a call. [`Guarded`](crate::Guarded) alone acts on the judgement: it asks,
+//! refuses, cuts off and records.
 
 use std::{fmt, sync::Arc};
 
@@ -10,11 +10,11 @@ use async_trait::async_trait;
 use super::Execution;
 use crate::{Judgement, Resolved, Verdict, Visibility};
 
-/// One call on a backend, as a value. No gate may have a wildcard arm for it: a new kind of call
-/// must make every gate decide.
+/// One call on a backend, as a value. No gate may have a wildcard arm for it: every gate must decide about a new kind
+/// of call.
 #[derive(Clone, Copy, Debug)]
 pub enum Op<'a> {
-    /// Saying what is there.
+    /// Describing an entry.
     Stat(&'a Resolved),
     /// Listing a directory.
     List(&'a Resolved),
@@ -26,32 +26,32 @@ pub enum Op<'a> {
     Change(&'a Resolved),
     /// Making a directory.
     MakeDir(&'a Resolved),
-    /// Removing.
+    /// Removing a file, a link or a directory.
     Remove(&'a Resolved),
-    /// Moving: reading and removing the one, creating the other.
+    /// Moving: reading and removing the source, creating the destination.
     Rename {
-        /// What is moved.
+        /// The source.
         from: &'a Resolved,
-        /// Where to.
+        /// The destination.
         to: &'a Resolved,
     },
-    /// Copying: reading the one, creating the other.
+    /// Copying: reading the source, creating the destination.
     Copy {
-        /// What is copied.
+        /// The source.
         from: &'a Resolved,
-        /// Where to.
+        /// The destination.
         to: &'a Resolved,
     },
     /// Finding paths below a directory.
     Glob(&'a Resolved),
     /// Finding lines below a directory or in a file.
     Grep(&'a Resolved),
-    /// Running a command, to its end, with streams or in the background.
+    /// Running a command: to its end, with streams or in the background.
     Execute(&'a Execution),
 }
 
 impl<'a> Op<'a> {
-    /// The call in one word, for records.
+    /// Returns the name of the call, for records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -70,7 +70,7 @@ impl<'a> Op<'a> {
         }
     }
 
-    /// What the call demands, in the words of a ruleset.
+    /// Returns the operations that the call needs, by their names in a ruleset.
     #[must_use]
     pub fn operations(self) -> &'static [&'static str] {
         match self {
@@ -87,7 +87,7 @@ impl<'a> Op<'a> {
         }
     }
 
-    /// The paths it is about, the source first; of a command, where it runs.
+    /// Returns the paths of the call, the source first; for a command, its working directory.
     pub fn paths(self) -> impl Iterator<Item = &'a Resolved> {
         let (first, second) = match self {
             Self::Stat(at)
@@ -105,7 +105,7 @@ impl<'a> Op<'a> {
         std::iter::once(first).chain(second)
     }
 
-    /// The command, where one is to be run.
+    /// Returns the command, if the call runs one.
     #[must_use]
     pub fn execution(self) -> Option<&'a Execution> {
         match self {
@@ -125,29 +125,29 @@ impl<'a> Op<'a> {
     }
 }
 
-/// What is done with the content of a file.
+/// How a call accesses the content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// It is read.
+    /// The call reads the content.
     Read,
-    /// It is written.
+    /// The call writes the content.
     Write,
 }
 
-/// One concern that every call has to pass: a ruleset, the limits of a mount.
+/// One concern that judges every call, such as a ruleset or the limits of a mount.
 ///
 /// All gates judge every call, and the strictest verdict wins.
 #[async_trait]
 pub trait Gate: Send + Sync + fmt::Debug {
-    /// Judges one call. A gate that only has a verdict answers `verdict.into()`.
+    /// Judges one call. A gate that has only a verdict returns `verdict.into()`.
     async fn judge(&self, op: Op<'_>) -> Judgement;
 
-    /// What this listing or search may show.
+    /// Returns what a listing or search may show.
     fn visibility(&self, op: Op<'_>) -> Visibility;
 
-    /// The largest file, in bytes, that may be read or written at a path; `None` for any.
+    /// Returns the size in bytes of the largest file that may be read or written at a path; `None` for any size.
     ///
-    /// It is for single files. What a search may open is in the [`Visibility`].
+    /// This limit is for calls on single files. The limits of a search are in its [`Visibility`].
     fn most_bytes(&self, at: &Resolved, access: Access) -> Option<u64>;
 }
 
@@ -166,7 +166,7 @@ impl<G: Gate + ?Sized> Gate for Arc<G> {
     }
 }
 
-/// A gate that objects to nothing: for tests, and where a gate has to stand.
+/// A gate that allows every call, for tests and for code that needs some gate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenGate;
 

@@ -1,7 +1,7 @@
 //! The judgement of all gates on a call, before the approver is asked.
 //!
-//! Invariant: a file is judged under every name that it has in the workspace, and a directory that
-//! moves or goes is judged with all that is in it. What cannot be seen through is refused.
+//! Invariant: a file is judged under every name that it has in the workspace, and a directory that is moved or removed
+//! is judged with all of its content. A call whose targets cannot all be examined is refused.
 
 use super::{Access, Guarded, Op, TargetState};
 use crate::{
@@ -14,59 +14,59 @@ use crate::{
 pub(super) enum Depth {
     /// The directory alone.
     One,
-    /// All that is in it.
+    /// The directory with all of its content.
     Tree,
 }
 
-/// How what is at a path is found out.
+/// Where the entry at a path comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// By what `resolve` saw, and by another look only where that says nothing: right before the call.
+    /// From `resolve`, and from another look only if `resolve` did not look: right before the call.
     AsResolved,
-    /// By another look: time has passed since `resolve`.
+    /// From another look: time has passed since `resolve`.
     Again,
 }
 
-/// What was found out about a call.
+/// The facts about a call that decide about it.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    /// Why the call has to be approved, if so.
+    /// Why the call needs approval, if it does.
     pub(super) ask: Option<Error>,
-    /// The commands that an approval would be for; see [`Judgement::commands`].
+    /// The commands that an approval would cover; see [`Judgement::commands`].
     pub(super) commands: Option<Vec<Vec<String>>>,
-    /// Other names of the file that have a say.
+    /// Other names of the file that rules apply to.
     pub(super) other_names: Vec<VirtualPath>,
-    /// What is at the paths of the call, where the call depends on it.
+    /// The entries at the paths of the call, if the call depends on them.
     pub(super) there: Vec<Option<Entry>>,
-    /// What is in the directory that the call is about, by path.
+    /// The entries in the directory of the call, by path.
     pub(super) below: Vec<Entry>,
-    /// What a write or an edit would replace, where it has to be approved.
+    /// The content that a write or an edit would replace, if it needs approval.
     pub(super) replaced: Option<TargetState>,
 }
 
 impl Findings {
-    /// Takes note of one more reason to ask; the first is the one that is told.
+    /// Adds a reason to ask; the first reason is the one that is reported.
     pub(super) fn asks(&mut self, why: Option<Error>) {
         self.ask = self.ask.take().or(why);
     }
 
-    /// What is at the first path of the call.
+    /// Returns the entry at the first path of the call.
     pub(super) fn source(&self) -> Option<&Entry> {
         self.there.first().and_then(Option::as_ref)
     }
 
-    /// Adds what was found out about another demand of the same call.
+    /// Merges the findings about another operation of the same call.
     pub(super) fn and(mut self, other: Self) -> Self {
         self.asks(other.ask);
         self.other_names.extend(other.other_names);
         self
     }
 
-    /// Whether what a call would be done to is still what it was.
+    /// Whether the targets of a call are still the same.
     pub(super) fn still_holds(&self, op: Op<'_>, now: &Self) -> bool {
         match op {
             Op::Remove(_) | Op::Rename { .. } | Op::Copy { .. } => self.there == now.there && self.below == now.below,
-            // What is approved is to look into this file, however it grows; a change has a version.
+            // The approval of a read covers this file even if it grows; a change is bound to a version.
             Op::Read(_) | Op::Change(_) | Op::Write(_) => {
                 let what = |entry: &Option<Entry>| entry.as_ref().map(|entry| (entry.kind, entry.link));
                 self.there.iter().map(what).eq(now.there.iter().map(what))
@@ -77,12 +77,12 @@ impl Findings {
 }
 
 impl<B: Backend> Guarded<B> {
-    /// What all gates say of one call: why it has to be approved, or the error of the gate that denies.
+    /// Returns why the call needs approval, if it does, or the error of the gate that denies it.
     pub(super) async fn judge(&self, op: Op<'_>) -> Result<Option<Error>> {
         Ok(self.judge_all(op).await?.0)
     }
 
-    /// The same, with the commands that an approval would be for.
+    /// Like `judge`, with the commands that an approval would cover.
     async fn judge_all(&self, op: Op<'_>) -> Result<(Option<Error>, Option<Vec<Vec<String>>>)> {
         let mut all = Judgement::default();
         for gate in &self.roles.gates {
@@ -95,17 +95,17 @@ impl<B: Backend> Guarded<B> {
         }
     }
 
-    /// The largest file that all gates allow at a path.
+    /// Returns the size of the largest file that all gates allow at a path.
     pub(super) fn most_bytes(&self, at: &Resolved, access: Access) -> Option<u64> {
         self.roles.gates.iter().filter_map(|gate| gate.most_bytes(at, access)).min()
     }
 
-    /// What all gates let a listing or a search show.
+    /// Returns what all gates allow a listing or a search to show.
     pub(super) fn visibility(&self, op: Op<'_>, asked: &Visibility) -> Visibility {
         self.roles.gates.iter().fold(asked.clone(), |visibility, gate| visibility.and(&gate.visibility(op)))
     }
 
-    /// Judges a call with all that it touches.
+    /// Judges a call with everything that it affects.
     pub(super) async fn examine(&self, op: Op<'_>, depth: Depth, look: Look) -> Result<Findings> {
         let (ask, commands) = self.judge_all(op).await?;
         let mut findings = Findings { ask, commands, ..Findings::default() };
@@ -128,7 +128,7 @@ impl<B: Backend> Guarded<B> {
         Ok(findings)
     }
 
-    /// Looks at what is there. What cannot be looked at is the call's to refuse.
+    /// Finds the entries at the paths. If that fails, the call itself returns the error.
     async fn look(&self, op: Op<'_>, look: Look, findings: &mut Findings) {
         for at in op.paths() {
             findings.there.push(match (look, at.unjudged_presence()) {
@@ -139,7 +139,7 @@ impl<B: Backend> Guarded<B> {
         }
     }
 
-    /// Judges the size of the file that a call is about, and its other names.
+    /// Judges the size and the other names of a call's file.
     async fn judge_file(&self, op: Op<'_>, source: &Resolved, look: Look, findings: &mut Findings) -> Result<()> {
         let Some(entry) = findings.source().filter(|entry| is_file_itself(entry)) else { return Ok(()) };
         let size = entry.size.unwrap_or(0);
@@ -156,8 +156,8 @@ impl<B: Backend> Guarded<B> {
         Ok(())
     }
 
-    /// Judges the content of a file under another name. The caller must be allowed to read it
-    /// under all of them; what is changed or removed is changed under the one name that was used.
+    /// Judges the content of a file under another name. The caller must be allowed to read the file under all of its
+    /// names; a change or a removal affects only the name in the call.
     pub(super) async fn judge_other_name(
         &self,
         source: &Resolved,
@@ -165,7 +165,7 @@ impl<B: Backend> Guarded<B> {
         size: u64,
         findings: &mut Findings,
     ) -> Result<()> {
-        // What the gate says of the other name would tell that name.
+        // The gate's error about the other name would disclose that name.
         let (operation, target) = ("read".to_owned(), source.typed.to_string());
         match self.judge(Op::Read(other)).await {
             Ok(None) => {}
@@ -184,7 +184,7 @@ impl<B: Backend> Guarded<B> {
         }
     }
 
-    /// Holds a size against the ceilings of a call.
+    /// Compares a size with the limits of a call.
     pub(super) fn check_size(&self, op: Op<'_>, size: u64) -> Result<()> {
         for (at, access) in accesses(op) {
             if let Some(most) = self.most_bytes(at, access) {
@@ -195,12 +195,12 @@ impl<B: Backend> Guarded<B> {
     }
 }
 
-/// Whether an entry is a regular file, and no link to one.
+/// Whether an entry is a regular file, not a link to one.
 pub(super) fn is_file_itself(entry: &Entry) -> bool {
     entry.is_file() && entry.link == Link::Direct
 }
 
-/// Whose content a call reads or writes.
+/// Returns the paths whose content a call reads or writes.
 fn accesses<'a>(op: Op<'a>) -> impl Iterator<Item = (&'a Resolved, Access)> {
     let (read, write) = match op {
         Op::Stat(_) | Op::List(_) | Op::MakeDir(_) | Op::Remove(_) | Op::Glob(_) | Op::Grep(_) | Op::Execute(_) => {

@@ -1,11 +1,10 @@
-//! `Guarded`: the one wrapper that holds rules over any backend.
+//! `Guarded`: the one wrapper that enforces rules on any backend.
 //!
-//! Invariant: every call that touches files is an [`Op`] and passes every [`Gate`] before it
-//! reaches the backend; the strictest verdict wins, and what is left to ask is asked last. Searches
-//! and listings are not filtered afterwards: the gates' `Visibility` goes with the request to where
-//! the files are. `resolve` is no `Op`, nor are the names of a file: they open nothing, and what
-//! they return is judged at the call that uses it, as typed and as real. Commands are an `Op`, too,
-//! when what is guarded is a sandbox: see [`commands`].
+//! Invariant: every call that touches files is an [`Op`] and passes every [`Gate`] before it reaches the backend; the
+//! strictest verdict wins, and the approver is asked last. Searches and listings are not filtered afterwards: the
+//! backend evaluates the gates' `Visibility` itself. Neither `resolve` nor the search for a file's names is an `Op`:
+//! they open nothing, and the call that uses their answers is judged by the typed and the real path. A command of a
+//! guarded sandbox is an `Op`, too: see [`commands`].
 
 mod approval;
 mod asking;
@@ -42,7 +41,7 @@ use crate::{
     text::{Change, Excerpt, TextWindow},
 };
 
-/// A backend behind gates. A clone has the same ones.
+/// A backend behind gates. A clone has the same gates.
 ///
 /// ```
 /// # futures_executor::block_on(async {
@@ -60,12 +59,12 @@ pub struct Guarded<B> {
     inner: B,
     roles: Arc<Roles>,
     caller: Option<Arc<Caller>>,
-    /// What was approved for this tool call.
+    /// The approved looks of this tool call.
     granted: Arc<asking::GrantedLooks>,
     own_jobs: Arc<OwnJobs>,
 }
 
-/// Who has a say, and who keeps records.
+/// The gates, the approver and the audits.
 #[derive(Clone, Debug, Default)]
 struct Roles {
     gates: Vec<Arc<dyn Gate>>,
@@ -74,7 +73,7 @@ struct Roles {
 }
 
 impl<B: Backend> Guarded<B> {
-    /// A backend without gates.
+    /// Wraps a backend, without gates.
     pub fn new(inner: B) -> Self {
         Self { inner, roles: Arc::default(), caller: None, granted: Arc::default(), own_jobs: Arc::default() }
     }
@@ -86,7 +85,7 @@ impl<B: Backend> Guarded<B> {
         self
     }
 
-    /// Sets the approver. Without one, calls that have to be approved are refused.
+    /// Sets the approver. Without one, calls that need approval are refused.
     #[must_use]
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         Arc::make_mut(&mut self.roles).approver = Some(approver);
@@ -100,8 +99,8 @@ impl<B: Backend> Guarded<B> {
         self
     }
 
-    /// The same files and rules for the calls of one tool call, which questions and records name. A
-    /// second look at the same thing asks no second question.
+    /// Returns the same files and rules for the calls of one tool call, which questions and records name. A second look
+    /// at the same path asks no second question.
     #[must_use]
     pub fn on_behalf_of(&self, caller: impl Into<Arc<Caller>>) -> Self
     where
@@ -120,7 +119,7 @@ impl<B: Backend> Guarded<B> {
     }
 }
 
-/// Makes a call with a trace, which records how it ended.
+/// Makes a call with a trace, which records the outcome.
 macro_rules! traced {
     ($guarded:ident, $op:expr, |$trace:ident, $judged:ident| $act:expr) => {{
         let $judged = $op;
@@ -138,7 +137,7 @@ macro_rules! traced {
 #[deny(clippy::missing_trait_methods)]
 impl<B: Backend> Backend for Guarded<B> {
     async fn resolve(&self, path: &VirtualPath, symlink: Symlink) -> Result<Resolved> {
-        // What is there is for judging the call that follows, not for showing.
+        // The entry serves the judgement of the next call and is not shown.
         Ok(self.inner.resolve(path, symlink).await?.sealed())
     }
 

@@ -1,11 +1,10 @@
-//! Lines of a preview, up to a ceiling of lines and characters. Characters that do not show themselves are
-//! spelled out.
+//! Lines of a preview, up to a limit of lines and characters. Invisible characters are escaped.
 
 use std::fmt::Write as _;
 
 use crate::escape;
 
-/// Lines, as far as there is room; the rest is counted.
+/// Lines up to the limits; the remaining lines are counted.
 pub(super) struct Page {
     text: String,
     lines: usize,

@@ -1,8 +1,8 @@
-//! What a change would look like: a unified diff for a person, of bounded length and cost.
+//! Previews of changes: a unified diff for a person, of bounded length and cost.
 //!
-//! It is bounded before it is computed: lines that stay at both ends are set aside, and what is left
-//! between them is compared only while it is small. Characters that are not seen are spelled out.
-//! There is always something to read: what cannot be compared as text is told in a sentence.
+//! The cost is bounded before the diff is computed: equal lines at both ends are set aside, and the lines between them
+//! are compared only if they are few. Invisible characters are escaped. A preview is never empty: content that cannot
+//! be compared as text is described in a sentence.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
 
@@ -15,15 +15,15 @@ const MOST_LINES: usize = 200;
 const MOST_CHARS: usize = 20_000;
 /// Larger contents are not compared.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
-/// More lines than this between the first and the last change are shown as replaced as a whole.
+/// If more lines than this lie between the first and the last change, they are shown as replaced as a whole.
 const COMPARED_LINES: usize = 4_000;
 /// Lines around a change.
 const CONTEXT_LINES: usize = 3;
 
-/// Characters of a preview of what is not text: more of it tells a reader nothing.
+/// Characters of a preview of content that is not text: a longer preview would not help a reader.
 const MOST_CHARS_OF_OTHER: usize = 4_000;
 
-/// The difference between two contents of a file.
+/// Returns the difference between two contents of a file.
 pub(super) fn diff(path: &VirtualPath, before: &[u8], after: &[u8]) -> String {
     if before.len() > MOST_BYTES || after.len() > MOST_BYTES {
         return excerpt::of_difference(before, after);
@@ -34,7 +34,7 @@ pub(super) fn diff(path: &VirtualPath, before: &[u8], after: &[u8]) -> String {
     };
     match (text(before), text(after)) {
         (Some(before), Some(after)) => lines(&before, &after, Page::new(MOST_LINES, MOST_CHARS)),
-        // Most of it may well be text: a shell runs a script with a NUL in it.
+        // Most of the content may be text: a shell runs a script with a NUL in it.
         _ => {
             let told = excerpt::not_text(before.len(), after.len());
             let (before, after) = (excerpt::spelled(before), excerpt::spelled(after));
@@ -52,7 +52,7 @@ fn lines(before: &str, after: &str, mut page: Page) -> String {
     page.finish()
 }
 
-/// The differences, in order; the lines that stay included.
+/// Returns the differences in order, including the equal lines.
 fn compare(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     let head = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let (rest_old, rest_new) = (&old[head..], &new[head..]);
@@ -81,7 +81,7 @@ fn shifted(op: DiffOp, by: usize) -> DiffOp {
     }
 }
 
-/// Puts one hunk of a diff on a page.
+/// Appends one hunk of a diff to a page.
 fn write_hunk(page: &mut Page, ops: &[DiffOp], old: &[&str], new: &[&str]) {
     let (Some(first), Some(last)) = (ops.first(), ops.last()) else { return };
     let range = |start: usize, end: usize| match end - start {

@@ -1,5 +1,5 @@
-//! Reading under ceilings: a file that is too large is refused before it is read, and one that has
-//! grown in between is not handed out.
+//! Reading within limits: a file that is too large is refused before it is read, and a file that grew in between is not
+//! returned.
 
 use super::{Access, Guarded, Op, judging::Depth, trace::Trace};
 use crate::{
@@ -57,7 +57,7 @@ impl<B: Backend> Guarded<B> {
     async fn still_small(&self, at: &Resolved, most: u64) -> Result<()> {
         match self.inner.stat(at).await {
             Ok(entry) => Refusal::check_size(&at.typed, entry.size.unwrap_or(0), most),
-            // What was read was there; that it is gone now is no reason to keep it back.
+            // The file existed when it was read; its removal since then is no reason to withhold the content.
             Err(_) => Ok(()),
         }
     }

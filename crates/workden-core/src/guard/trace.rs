@@ -1,5 +1,4 @@
-//! A call under way, from its beginning to its record. One that is dropped on the way is recorded
-//! as abandoned.
+//! A call in progress, from its start to its record. A call that is dropped is recorded as abandoned.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -9,7 +8,7 @@ use std::{
 use super::{Audit, AuditEvent, AuditOutcome, Caller, Execution, Op, conflict::as_approved};
 use crate::Result;
 
-/// How far a call has come.
+/// The progress of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Judged,
@@ -17,7 +16,7 @@ enum Stage {
     Approved,
 }
 
-/// A call under way.
+/// A call in progress.
 pub(super) struct Trace<'a> {
     op: Op<'a>,
     stage: Stage,
@@ -31,17 +30,17 @@ impl<'a> Trace<'a> {
         Self { op, stage: Stage::Judged, audits, caller, outcome: AuditOutcome::Abandoned }
     }
 
-    /// The call was allowed without a question.
+    /// Notes that the call was allowed without a question.
     pub(super) fn allowed(&mut self) {
         self.stage = Stage::Allowed;
     }
 
-    /// The call was approved.
+    /// Notes that the call was approved.
     pub(super) fn approved(&mut self) {
         self.stage = Stage::Approved;
     }
 
-    /// Records how it ended.
+    /// Records the outcome.
     pub(super) fn end<T>(mut self, outcome: Result<T>) -> Result<T> {
         let outcome = match self.stage {
             Stage::Approved => as_approved(self.op, outcome),

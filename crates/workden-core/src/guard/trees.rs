@@ -1,7 +1,7 @@
-//! Directories that move or go: judged with all that is in them, as one call.
+//! Directories that are moved or removed: judged with all of their content, as one call.
 //!
-//! Invariant: nothing below is left unjudged. What cannot be looked at makes the whole refused, and
-//! what may not be seen is not named in the refusal.
+//! Invariant: every entry below is judged. If an entry cannot be examined, the whole call is refused, and the refusal
+//! does not name hidden entries.
 
 use super::{
     Guarded, Op,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl<B: Backend> Guarded<B> {
-    /// Judges a call on a directory for each thing in it.
+    /// Judges a call on a directory for each entry in it.
     pub(super) async fn judge_below(&self, op: Op<'_>, top: &Resolved, findings: &mut Findings) -> Result<()> {
         let everything = GlobRequest { kinds: GlobKinds::Everything, keep: usize::MAX, ..GlobRequest::new("**") };
         let found = self.inner.glob(top, &everything).await?;
@@ -57,7 +57,7 @@ impl<B: Backend> Guarded<B> {
     }
 }
 
-/// One thing in a directory, and where it goes with it.
+/// An entry in a directory, and its destination if the directory moves.
 struct Child {
     from: Resolved,
     to: Option<Resolved>,
@@ -70,7 +70,7 @@ impl Child {
         Self { from: under(top), to: op.paths().nth(1).map(under) }
     }
 
-    /// The call, of this child.
+    /// Returns the call for this entry.
     fn op(&self, op: Op<'_>) -> Op<'_> {
         match (op, &self.to) {
             (Op::Rename { .. }, Some(to)) => Op::Rename { from: &self.from, to },
@@ -78,7 +78,7 @@ impl Child {
         }
     }
 
-    /// Makes sure that this does not go to where more of it could be seen.
+    /// Refuses a move to a path at which more of the entry could be seen.
     fn reveals_nothing(&self, op: Op<'_>, seen: &CompiledVisibility, entry: &Entry) -> Result<()> {
         let Some(to) = &self.to else { return Ok(()) };
         let sights = |path: &VirtualPath| {
@@ -94,8 +94,8 @@ impl Child {
     }
 }
 
-/// A gate's word on something in a directory: as it is where the thing may be seen, without its name
-/// where it may not.
+/// Returns a gate's error about an entry in a directory: unchanged if the entry may be seen, otherwise without its
+/// name.
 fn told_of(op: Op<'_>, seen: &CompiledVisibility, entry: &Entry, why: Error) -> Error {
     match seen.to_list(&entry.path) {
         Sight::Shown => why,

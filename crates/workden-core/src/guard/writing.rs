@@ -1,7 +1,7 @@
-//! Writing and editing: ceilings on the new content, and approvals of exactly one change.
+//! Writing and editing: limits on the new content, and approvals of exactly one change.
 //!
-//! Invariant: where the approver was asked, the change is carried out on the version that it was
-//! shown, or on nothing where nothing was there; in between, it is a conflict.
+//! Invariant: an approved change is applied only to the version that the approver was shown, or only if the file is
+//! still missing; anything else is a conflict.
 
 use std::{
     pin::Pin,
@@ -41,7 +41,7 @@ impl<B: Backend> Guarded<B> {
         }
         let mut findings = self.examine(op, Depth::One, Look::AsResolved).await?;
         if let Expect::Version(_) = expect {
-            // Whether a file has a certain content is a question about its content.
+            // A write over a version discloses whether the file has that content, so it must pass as a read, too.
             findings = findings.and(self.examine(Op::Read(at), Depth::One, Look::AsResolved).await?);
         }
         let content = match (content, self.most_bytes(at, Access::Write)) {
@@ -86,7 +86,7 @@ impl<B: Backend> Guarded<B> {
         self.inner.write(at, content, expect).await
     }
 
-    /// Reads what is there before a write is approved; an error where it is not as expected.
+    /// Reads the current content for the approval of a write; returns an error if it is not as expected.
     async fn before_writing(&self, at: &Resolved, expect: Expect) -> Result<CurrentContent> {
         let entry = match (self.inner.stat(at).await, expect) {
             (Err(error), Expect::Anything | Expect::Absent) if error.kind() == ErrorKind::NotFound => {
@@ -147,18 +147,18 @@ impl<B: Backend> Guarded<B> {
     }
 }
 
-/// The content that a write to be approved would replace.
+/// The content that a write in need of approval would replace.
 enum CurrentContent {
     Nothing,
     File {
         version: Version,
         content: Bytes,
     },
-    /// More than is read to be compared; known by size and time.
+    /// A file too large to compare, identified by its size and time.
     Huge(Entry),
 }
 
-/// Content in pieces that ends with a refusal as soon as it is too large, so that nothing is written.
+/// A content stream that ends with a refusal as soon as it is too large, so that nothing is written.
 struct Limited {
     stream: ContentStream,
     most: u64,

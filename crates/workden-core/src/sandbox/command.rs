@@ -1,4 +1,4 @@
-//! What is to be run, where, with what, and for how long.
+//! Requests to run commands: the command, the directory, the environment and the limits.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -12,12 +12,12 @@ use crate::{VirtualPath, limits, setters::setters};
 pub enum Command {
     /// A line that `sh -c` runs.
     Shell(String),
-    /// A program and its arguments, with no shell between. The program is looked for in `PATH`.
+    /// A program and its arguments, without a shell. The program is searched for in `PATH`.
     Program(Vec<String>),
 }
 
 impl Command {
-    /// The command as a person would type it: the line, or the words quoted where they need it.
+    /// Returns the command as a person would type it: the line, or the words with quotes if necessary.
     #[must_use]
     pub fn as_line(&self) -> String {
         match self {
@@ -30,7 +30,7 @@ impl Command {
     }
 }
 
-/// A word that a shell reads as itself.
+/// Quotes a word so that a shell reads it literally.
 fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:@%+,".contains(&byte);
     if !word.is_empty() && word.bytes().all(plain) {
@@ -43,35 +43,35 @@ fn quoted(word: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ExecuteRequest {
-    /// What to run.
+    /// The command to run.
     pub command: Command,
-    /// Where; the sandbox's working directory unless named.
+    /// The directory to run in; by default the sandbox's working directory.
     #[serde(default)]
     pub directory: Option<VirtualPath>,
-    /// What the environment has besides, or instead.
+    /// Variables that add to the environment or override it.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// How long it may take; `None` for as long as it takes.
+    /// How long the command may take; `None` for no limit.
     #[serde(default)]
     pub timeout: Option<Duration>,
-    /// Characters of output in the answer; of more, head and tail are kept.
+    /// Characters of output in the answer; of longer output, head and tail are kept.
     pub most_chars: usize,
 }
 
 impl ExecuteRequest {
-    /// Creates a request to run a line in the shell, under the usual ceilings.
+    /// Creates a request to run a line in the shell, with the default limits.
     #[must_use]
     pub fn shell(line: impl Into<String>) -> Self {
         Self::new(Command::Shell(line.into()))
     }
 
-    /// Creates a request to run a program with its arguments, under the usual ceilings.
+    /// Creates a request to run a program with its arguments, with the default limits.
     #[must_use]
     pub fn program<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Self {
         Self::new(Command::Program(words.into_iter().map(Into::into).collect()))
     }
 
-    /// Creates a request to run a command, under the usual ceilings.
+    /// Creates a request to run a command, with the default limits.
     #[must_use]
     pub fn new(command: Command) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl ExecuteRequest {
         }
     }
 
-    /// Sets variables that are added to the environment or replace those it has.
+    /// Sets variables that add to the environment or override it.
     #[must_use]
     pub fn environment<K: Into<String>, V: Into<String>>(
         mut self,
@@ -94,9 +94,9 @@ impl ExecuteRequest {
     }
 
     setters! {
-        /// Sets the directory the command starts in; `None` for the sandbox's working directory.
+        /// Sets the directory in which the command starts; `None` for the sandbox's working directory.
         directory: impl Into<Option<VirtualPath>>,
-        /// Sets how long the command may take; `None` for as long as it takes.
+        /// Sets how long the command may take; `None` for no limit.
         timeout: impl Into<Option<Duration>>,
         /// Sets how many characters of output the answer has at most.
         most_chars: usize,
@@ -107,15 +107,15 @@ impl ExecuteRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SpawnRequest {
-    /// What to run.
+    /// The command to run.
     pub command: Command,
-    /// Where; the sandbox's working directory unless named.
+    /// The directory to run in; by default the sandbox's working directory.
     #[serde(default)]
     pub directory: Option<VirtualPath>,
-    /// What the environment has besides, or instead.
+    /// Variables that add to the environment or override it.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// What its standard streams are.
+    /// The standard streams of the command.
     pub streams: Streams,
 }
 
@@ -138,7 +138,7 @@ impl SpawnRequest {
         Self::new(command, Streams::Terminal(size))
     }
 
-    /// Sets variables that are added to the environment or replace those it has.
+    /// Sets variables that add to the environment or override it.
     #[must_use]
     pub fn environment<K: Into<String>, V: Into<String>>(
         mut self,
@@ -149,22 +149,22 @@ impl SpawnRequest {
     }
 
     setters! {
-        /// Sets the directory the command starts in; `None` for the sandbox's working directory.
+        /// Sets the directory in which the command starts; `None` for the sandbox's working directory.
         directory: impl Into<Option<VirtualPath>>,
     }
 }
 
-/// What the standard streams of a process are.
+/// The standard streams of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Streams {
-    /// A pipe each.
+    /// One pipe for each stream.
     Pipes,
-    /// One terminal, of which the process is the leader.
+    /// One terminal, with the process as its session leader.
     Terminal(WindowSize),
 }
 
-/// How large a terminal is, in characters.
+/// The size of a terminal, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowSize {
     /// Lines.
@@ -177,12 +177,12 @@ pub struct WindowSize {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JobRequest {
-    /// What to run.
+    /// The command to run.
     pub command: Command,
-    /// Where; the sandbox's working directory unless named.
+    /// The directory to run in; by default the sandbox's working directory.
     #[serde(default)]
     pub directory: Option<VirtualPath>,
-    /// What the environment has besides, or instead.
+    /// Variables that add to the environment or override it.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
 }
@@ -200,7 +200,7 @@ impl JobRequest {
         Self::new(Command::Shell(line.into()))
     }
 
-    /// Sets variables that are added to the environment or replace those it has.
+    /// Sets variables that add to the environment or override it.
     #[must_use]
     pub fn environment<K: Into<String>, V: Into<String>>(
         mut self,
@@ -211,7 +211,7 @@ impl JobRequest {
     }
 
     setters! {
-        /// Sets the directory the command starts in; `None` for the sandbox's working directory.
+        /// Sets the directory in which the command starts; `None` for the sandbox's working directory.
         directory: impl Into<Option<VirtualPath>>,
     }
 }

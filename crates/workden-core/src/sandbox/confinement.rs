@@ -1,7 +1,7 @@
-//! `Confinement`: what a sandbox is given. What it may read, write and reach, and how much; plain
-//! data, made by the code that assembles a workspace, carried out by the keeper.
+//! `Confinement`: everything that a sandbox may read, write and reach, and its limits. It is plain data: the code that
+//! assembles a workspace builds it, and the keeper enforces it.
 //!
-//! Paths of the host are `PathBuf`s here and never leave towards a model.
+//! Host paths are `PathBuf`s here and are never shown to a model.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -9,78 +9,77 @@ use serde::{Deserialize, Serialize};
 
 use crate::VirtualPath;
 
-/// What a sandbox is given. What is not here is not there.
+/// Everything that a sandbox may use. Anything not listed is not available.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Confinement {
-    /// What its walls are made of.
+    /// The isolation mechanisms.
     #[serde(default)]
     pub level: Level,
-    /// Where programs and libraries come from.
+    /// The source of programs and libraries.
     pub root: RootFiles,
-    /// The files that are worked on.
+    /// The working files.
     pub work: WorkFiles,
-    /// Where commands see them, and start; `/` at [`Level::Landlock`], where commands see the
-    /// host's own paths.
+    /// The directory at which commands see the working files, and in which they start; `/` at [`Level::Landlock`],
+    /// where commands see the host's own paths.
     pub directory: VirtualPath,
-    /// What else is there.
+    /// Further files and directories of the host.
     pub mounts: Vec<Mount>,
-    /// Places that commands may read but not change, whatever is mounted there; those that do not
-    /// exist are left out.
+    /// Paths that commands may read but not change, whatever is mounted there; missing paths are ignored.
     pub read_only: Vec<VirtualPath>,
-    /// Links to git directories that stay what they are: commands see a file there that names the same
-    /// place, since nothing else can be held where a link is. Those that do not exist are left out.
+    /// Links to git directories that commands must not replace: commands see a file that names the same directory
+    /// instead, because a link itself cannot be protected. Missing paths are ignored.
     #[serde(default)]
     pub git_links: Vec<VirtualPath>,
-    /// Places that are covered by nothing readable; those that do not exist are left out.
+    /// Paths whose content is hidden from commands; missing paths are ignored.
     pub masked: Vec<VirtualPath>,
-    /// What can be reached.
+    /// The network access.
     pub network: Network,
-    /// The whole environment of commands.
+    /// The complete environment of commands.
     pub environment: BTreeMap<String, String>,
-    /// How much of everything.
+    /// The resource limits.
     pub limits: Limits,
 }
 
-/// What the walls of a Linux sandbox are made of. The weaker level is never chosen by itself.
+/// The isolation mechanisms of a Linux sandbox. The weaker level is never chosen automatically.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// Namespaces with a root of their own, seccomp, and Landlock where the kernel has it.
+    /// Namespaces with a separate root, seccomp, and Landlock if the kernel supports it.
     #[default]
     Namespaces,
-    /// Landlock (version 6 or newer, so Linux 6.12) and seccomp alone, for machines that forbid
-    /// namespaces. Commands run on the host's own paths, of which they read and write what was given:
+    /// Landlock (version 6 or newer, so Linux 6.12) and seccomp alone, for machines that forbid namespaces. Commands
+    /// run on the host's own paths and can read and write only the granted ones:
     ///
-    /// - The work directory is `/` to file calls, and is where it is on the host to commands. A mount
-    ///   can only be shown at the path that it has.
-    /// - No process can be signalled or traced but those of the sandbox, and none can be seen: `/proc`
-    ///   has no processes at all, not even the command's own.
-    /// - There are no sockets but connected pairs without a network, and no Unix sockets with one.
-    /// - Not held: that files outside exist, how large and how old they are, can be asked for by
-    ///   name; their modes and times can be changed where the user may; read-only and masked places
-    ///   inside of the work directory cannot be had; a command can end its own sandbox.
+    /// - File calls see the work directory as `/`, and commands see it at its host path. A mount can only be shown at
+    ///   its host path.
+    /// - Commands can signal and trace only processes of the sandbox, and can see none: `/proc` has no processes at
+    ///   all, not even the command's own.
+    /// - Without a network, the only sockets are connected pairs; with a network, Unix sockets are not available.
+    /// - Not protected: commands can ask by name whether outside files exist and how large and old they are, and can
+    ///   change their modes and times if the user may; read-only and masked paths inside the work directory are not
+    ///   supported; a command can end its own sandbox.
     Landlock,
 }
 
-/// Where programs and libraries come from.
+/// The source of programs and libraries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RootFiles {
-    /// The host's /usr and what belongs to it, read-only, and of its /etc a few files.
+    /// The host's /usr and the directories that belong to it, read-only, and a few files of its /etc.
     Host,
-    /// A directory that holds a root file system, read-only.
+    /// A directory with a root file system, read-only.
     Directory(PathBuf),
 }
 
-/// The files that are worked on.
+/// The working files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkFiles {
     /// A directory of the host.
     Directory(PathBuf),
-    /// An empty place that ends with the sandbox, in memory, of at most so many bytes.
+    /// An empty directory in memory, of limited size, that is deleted with the sandbox.
     Ephemeral {
-        /// The most it holds.
+        /// The largest total size in bytes.
         most_bytes: u64,
     },
 }
@@ -88,42 +87,42 @@ pub enum WorkFiles {
 /// A file or directory of the host that a sandbox shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
-    /// What.
+    /// The host path.
     pub source: PathBuf,
-    /// Where.
+    /// The path in the sandbox.
     pub at: VirtualPath,
-    /// What may be done there.
+    /// The allowed access.
     pub access: Access,
 }
 
-/// What may be done in a mount.
+/// The allowed access to a mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
-    /// Reading, and running what is in it.
+    /// Reading files and running programs.
     ReadOnly,
-    /// Everything.
+    /// Full access.
     ReadWrite,
 }
 
-/// What can be reached over the network.
+/// The network access of a sandbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Network {
-    /// Nothing but a loopback of its own.
+    /// Only a private loopback.
     #[default]
     None,
-    /// Whatever the host reaches, its own loopback included.
+    /// The host's network, including its loopback.
     Host,
 }
 
-/// How much of everything. `None` for no limit.
+/// The resource limits of a sandbox. `None` for no limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
     /// Bytes of memory of all commands together, swap included.
     pub memory: Option<Limit<u64>>,
-    /// Processors: 1.5 is one and a half.
+    /// Processors: 1.5 means one and a half.
     pub cpus: Option<Limit<f64>>,
     /// Processes and threads of all commands together.
     pub processes: Option<Limit<u64>>,
@@ -135,37 +134,37 @@ pub struct Limits {
     pub tmp_size: Option<Limit<u64>>,
     /// How long the sandbox may live.
     pub wall_clock: Option<Limit<Duration>>,
-    /// How long it lives without a request and without a running command.
+    /// How long the sandbox may live without a request and without a running command.
     pub idle: Option<Limit<Duration>>,
 }
 
-/// A limit, and what happens to the sandbox when it cannot be enforced.
+/// A limit, and the consequence if it cannot be enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit<T> {
-    /// How much.
+    /// The value of the limit.
     pub value: T,
-    /// Whether the sandbox does without.
+    /// Whether the sandbox starts without the limit.
     pub strength: Strength,
 }
 
 impl<T> Limit<T> {
-    /// A limit without which the sandbox does not start.
+    /// Creates a limit without which the sandbox does not start.
     pub fn required(value: T) -> Self {
         Self { value, strength: Strength::Required }
     }
 
-    /// A limit that is held where it can be, and reported where not.
+    /// Creates a limit that is enforced if possible, and otherwise reported as not enforced.
     pub fn best_effort(value: T) -> Self {
         Self { value, strength: Strength::BestEffort }
     }
 }
 
-/// What happens to a sandbox when a limit cannot be enforced.
+/// The consequence for a sandbox if a limit cannot be enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strength {
-    /// It does not start.
+    /// The sandbox does not start.
     Required,
-    /// It starts, and its isolation says so.
+    /// The sandbox starts, and its isolation report says so.
     BestEffort,
 }

@@ -1,48 +1,47 @@
-//! What a machine can isolate, finding by finding, as data: `workden doctor` prints it, and a
-//! program can decide by it.
+//! The isolation that a machine supports, finding by finding, as data: `workden doctor` prints it, and programs can
+//! evaluate it.
 
 use serde::{Deserialize, Serialize};
 
-/// Something that was looked at.
+/// The result of one check of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Finding {
-    /// What, as a program names it: `user_namespaces`.
+    /// The name for programs: `user_namespaces`.
     pub name: String,
-    /// What, as a person names it.
+    /// The name for people.
     pub title: String,
-    /// What it is needed for.
+    /// What the feature is needed for.
     pub need: Need,
-    /// What was found.
+    /// The result.
     pub outcome: Outcome,
 }
 
-/// What something is needed for.
+/// What a feature is needed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Need {
-    /// Without it there is no sandbox.
+    /// Without the feature, no sandbox can start.
     Sandbox,
-    /// Without it a limit is not held.
+    /// Without the feature, a limit is not enforced.
     Limits,
-    /// Without it there is a wall less.
+    /// Without the feature, one isolation mechanism is missing.
     Wall,
-    /// Without it there is no sandbox at [`Level::Landlock`](super::Level), which is only used when it is
-    /// named.
+    /// Without the feature, no sandbox can start at [`Level::Landlock`](super::Level), which must be requested by name.
     LandlockLevel,
 }
 
-/// What was found.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It works, and how.
+    /// The feature works, in this way.
     Works(String),
-    /// It does not.
+    /// The feature does not work.
     Lacking {
-        /// Why not.
+        /// The reason.
         why: String,
-        /// What would change that: a command, or a few lines to put somewhere.
+        /// How to enable it: a command, or lines for a configuration file.
         fix: Option<String>,
     },
 }
@@ -54,7 +53,7 @@ impl Finding {
         Self { name: name.into(), title: title.into(), need, outcome }
     }
 
-    /// Whether it works.
+    /// Whether the feature works.
     #[must_use]
     pub fn works(&self) -> bool {
         matches!(self.outcome, Outcome::Works(_))

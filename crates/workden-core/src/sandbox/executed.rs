@@ -1,4 +1,4 @@
-//! What became of a command: its output within bounds, how it ended, and which limits it hit.
+//! The result of a command: its bounded output, how it ended, and the limits it hit.
 
 use std::time::Duration;
 
@@ -7,34 +7,34 @@ use serde::{Deserialize, Serialize};
 use super::{JobId, LimitName};
 use crate::{VirtualPath, setters::setters};
 
-/// What a command that was run to its end has come to.
+/// The result of a command that ran to its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Executed {
-    /// What it printed.
+    /// The output.
     pub output: Output,
-    /// How it ended.
+    /// How the command ended.
     pub ended: Ended,
-    /// How long it took.
+    /// How long the command took.
     pub duration: Duration,
-    /// The limits that it ran into.
+    /// The limits that the command hit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits_hit: Vec<LimitHit>,
 }
 
 impl Executed {
-    /// Creates the answer to a command that ran into no limit.
+    /// Creates the result of a command that hit no limit.
     #[must_use]
     pub fn new(output: Output, ended: Ended, duration: Duration) -> Self {
         Self { output, ended, duration, limits_hit: Vec::new() }
     }
 
     setters! {
-        /// Sets the limits that the command ran into.
+        /// Sets the limits that the command hit.
         limits_hit: Vec<LimitHit>,
     }
 
-    /// The exit code as a shell would give it: 124 after a timeout, 128+N after signal N.
+    /// Returns the exit code that a shell would report: 124 after a timeout, 128+N after signal N.
     #[must_use]
     pub fn exit_code(&self) -> i32 {
         self.ended.exit_code()
@@ -45,16 +45,16 @@ impl Executed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
-    /// By itself, with this exit code.
+    /// The command exited with this code.
     Exited(i32),
-    /// By this signal.
+    /// This signal ended the command.
     Signalled(i32),
-    /// By us, after its time was over.
+    /// The sandbox stopped the command at its timeout.
     TimedOut,
 }
 
 impl Ended {
-    /// The exit code as a shell would give it.
+    /// Returns the exit code that a shell would report.
     #[must_use]
     pub fn exit_code(self) -> i32 {
         match self {
@@ -65,61 +65,61 @@ impl Ended {
     }
 }
 
-/// What a command printed, within bounds. Bytes that are not UTF-8 are shown as U+FFFD.
+/// The bounded output of a command. Bytes that are not UTF-8 are shown as U+FFFD.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Output {
-    /// The beginning; everything, when nothing was left out.
+    /// The start of the output; all of it if no part was left out.
     pub head: String,
-    /// What was left out between head and tail.
+    /// The omitted part between head and tail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
-    /// The end, when something was left out.
+    /// The end of the output; empty if no part was left out.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tail: String,
 }
 
-/// A part of an output that is not in the answer.
+/// The part of an output that the answer omits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LeftOut {
-    /// How many bytes.
+    /// The number of omitted bytes.
     pub bytes: u64,
-    /// How many ends of lines are among them.
+    /// The number of line endings among them.
     pub lines: u64,
-    /// Where all of it can be read.
+    /// The log with the whole output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<FullLog>,
 }
 
-/// Where the whole output of a command is.
+/// The log with the whole output of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FullLog {
-    /// What to read it by, with `read_job`.
+    /// The id to pass to `read_job`.
     pub id: JobId,
-    /// The file that commands and file calls can read it from, where the sandbox has one. It is there
-    /// as long as it holds the whole output and the log is kept, and no command can change it.
+    /// The file from which commands and file calls can read the output, if the sandbox has one. The file exists while
+    /// it holds the whole output and the log is kept, and no command can change it.
     pub path: Option<VirtualPath>,
-    /// How many bytes of the output the log has room for; the rest was dropped.
+    /// How many bytes of the output the log holds; the others were dropped.
     pub kept: u64,
 }
 
 impl Output {
-    /// Creates an output of which nothing was left out.
+    /// Creates an output without an omitted part.
     #[must_use]
     pub fn new(head: impl Into<String>) -> Self {
         Self { head: head.into(), left_out: None, tail: String::new() }
     }
 
     setters! {
-        /// Sets what was left out between head and tail.
+        /// Sets the omitted part between head and tail.
         left_out: impl Into<Option<LeftOut>>,
-        /// Sets the end, when something was left out.
+        /// Sets the end of the output.
         tail: impl Into<String>,
     }
 
-    /// Everything in one text, with a line that says what was left out and where it is.
+    /// Returns the whole output as one text, with a line that describes the omitted part and names the log.
     #[must_use]
     pub fn text(&self) -> String {
         let Some(left_out) = &self.left_out else { return self.head.clone() };
@@ -128,27 +128,27 @@ impl Output {
 }
 
 impl LeftOut {
-    /// Creates a note that this many bytes and ends of lines were left out, without a log.
+    /// Creates a note that this many bytes and line endings were left out, without a log.
     #[must_use]
     pub fn new(bytes: u64, lines: u64) -> Self {
         Self { bytes, lines, log: None }
     }
 
     setters! {
-        /// Sets where all of the output can be read.
+        /// Sets the log with the whole output.
         log: impl Into<Option<FullLog>>,
     }
 }
 
 impl FullLog {
-    /// Creates a log that has room for `kept` bytes of the output and is not in a file.
+    /// Creates a log that holds `kept` bytes of the output and has no file.
     #[must_use]
     pub fn new(id: impl Into<JobId>, kept: u64) -> Self {
         Self { id: id.into(), path: None, kept }
     }
 
     setters! {
-        /// Sets the file that commands and file calls can read the log from.
+        /// Sets the file from which commands and file calls can read the log.
         path: impl Into<Option<VirtualPath>>,
     }
 }
@@ -166,18 +166,18 @@ impl std::fmt::Display for LeftOut {
     }
 }
 
-/// A limit that a command ran into, and what came of it.
+/// A limit that a command hit, and the consequence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LimitHit {
-    /// Which.
+    /// The limit.
     pub limit: LimitName,
-    /// Like `killed: memory limit 512 MB`.
+    /// The consequence, like `killed: memory limit 512 MB`.
     pub sentence: String,
 }
 
 impl LimitHit {
-    /// Creates a note of a limit, with a sentence that says what came of it.
+    /// Creates a note of a limit, with a sentence about the consequence.
     #[must_use]
     pub fn new(limit: LimitName, sentence: impl Into<String>) -> Self {
         Self { limit, sentence: sentence.into() }

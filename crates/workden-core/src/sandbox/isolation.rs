@@ -1,20 +1,20 @@
-//! The report of what was really enforced: which walls stand, which do not, and who holds the limits.
+//! The report of the enforced isolation: the active and the missing mechanisms, and what enforces each limit.
 
 use serde::{Deserialize, Serialize};
 
 use crate::setters::setters;
 
-/// What separates the commands of a sandbox from the machine.
+/// The isolation of a sandbox's commands from the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Isolation {
-    /// In a word.
+    /// The overall level.
     pub level: IsolationLevel,
-    /// The walls that stand.
+    /// The active mechanisms.
     pub walls: Vec<Wall>,
-    /// What one might expect and does not have, each in a sentence.
+    /// The missing protections that a user might expect, each in a sentence.
     pub lacking: Vec<String>,
-    /// What became of every limit that was asked for.
+    /// The enforcement of each requested limit.
     pub limits: Vec<LimitReport>,
 }
 
@@ -25,7 +25,7 @@ impl Isolation {
         Self { level, walls: Vec::new(), lacking: Vec::new(), limits: Vec::new() }
     }
 
-    /// Creates the report for commands that run as the host's own.
+    /// Creates the report for commands that run directly on the host.
     #[must_use]
     pub fn none() -> Self {
         let lacking = "commands run on the host, as the user who started them".to_owned();
@@ -33,78 +33,78 @@ impl Isolation {
     }
 
     setters! {
-        /// Sets the walls that stand.
+        /// Sets the active mechanisms.
         walls: Vec<Wall>,
         /// Sets the protections that are missing, each in a sentence.
         lacking: Vec<String>,
-        /// Sets what became of every limit that was asked for.
+        /// Sets the enforcement of each requested limit.
         limits: Vec<LimitReport>,
     }
 }
 
-/// How strong an isolation is.
+/// The strength of an isolation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IsolationLevel {
-    /// None.
+    /// No isolation.
     None,
-    /// Landlock and seccomp alone: files, processes, sockets and system calls, but on the host's own
-    /// paths and as one of its users.
+    /// Landlock and seccomp alone: they restrict files, processes, sockets and system calls, but commands run on the
+    /// host's own paths and as one of its users.
     Landlock,
-    /// Namespaces with a root of their own, seccomp, and Landlock where the kernel has it.
+    /// Namespaces with a separate root, seccomp, and Landlock if the kernel supports it.
     Namespaces,
-    /// Whatever the container was given.
+    /// The isolation of a container, as it was configured.
     Container,
 }
 
-/// A wall that stands.
+/// An active isolation mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Wall {
-    /// User ids of its own.
+    /// Separate user ids.
     UserNamespace,
-    /// A root of its own, holding what was given and nothing else.
+    /// A separate root with only the granted files.
     MountNamespace,
-    /// Sees its own processes only.
+    /// Commands see only processes of the sandbox.
     PidNamespace,
-    /// No network but its own loopback.
+    /// No network but a private loopback.
     NetworkNamespace,
-    /// System V objects and message queues of its own.
+    /// Separate System V objects and message queues.
     IpcNamespace,
-    /// A host name of its own.
+    /// A separate host name.
     UtsNamespace,
-    /// No capability, and none to be had: `no_new_privs`.
+    /// No capabilities, and no way to gain any: `no_new_privs`.
     NoCapabilities,
     /// Only the system calls that programs need.
     Seccomp,
-    /// The kernel's second opinion about files, signals and sockets.
+    /// A second check by the kernel of files, signals and sockets.
     Landlock,
-    /// The keeper can neither be killed nor traced by what it runs.
+    /// Commands can neither kill nor trace the keeper.
     ProtectedKeeper,
 }
 
-/// What became of a limit.
+/// The enforcement of a limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LimitReport {
-    /// Which.
+    /// The limit.
     pub limit: LimitName,
-    /// As a person would say it: `512 MB`.
+    /// The value for people: `512 MB`.
     pub value: String,
-    /// Who holds it.
+    /// What enforces the limit.
     pub enforcement: Enforcement,
 }
 
 impl LimitReport {
-    /// Creates the report of a limit, with its value as a person would say it.
+    /// Creates the report of a limit, with its value in words.
     #[must_use]
     pub fn new(limit: LimitName, value: impl Into<String>, enforcement: Enforcement) -> Self {
         Self { limit, value: value.into(), enforcement }
     }
 }
 
-/// The limits there are.
+/// The names of all limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "each is explained at the field of `Limits` of the same name")]
@@ -120,7 +120,7 @@ pub enum LimitName {
 }
 
 impl LimitName {
-    /// What a person calls it.
+    /// Returns the name for people.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -142,7 +142,7 @@ impl LimitName {
 pub enum Enforcement {
     /// A control group, for all commands together.
     Cgroup,
-    /// The kernel, for each process by itself.
+    /// The kernel, for each process separately.
     EachProcess,
     /// The kernel, for all processes of the user namespace.
     UserNamespace,
@@ -150,6 +150,6 @@ pub enum Enforcement {
     FileSystem,
     /// The keeper.
     Keeper,
-    /// It is not enforced, for this reason.
+    /// The limit is not enforced, for this reason.
     NotEnforced(String),
 }

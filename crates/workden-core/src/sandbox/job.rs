@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Ended;
 use crate::{limits, setters::setters};
 
-/// What a job is called: `bg_1`, `bg_2` and so on, or the id of a command's full log.
+/// The id of a job: `bg_1`, `bg_2` and so on, or the id of a command's full log.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct JobId(pub String);
@@ -24,21 +24,21 @@ impl From<&str> for JobId {
     }
 }
 
-/// A background job as it is now.
+/// The current state of a background job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Job {
-    /// What to call it.
+    /// The id of the job.
     pub id: JobId,
-    /// The process that was started, as commands in the sandbox see it.
+    /// The pid of the started process, as commands in the sandbox see it.
     pub pid: u32,
-    /// What it runs, as a person would type it.
+    /// The command, as a person would type it.
     pub line: String,
-    /// Whether it runs.
+    /// Whether the job is running.
     pub state: JobState,
-    /// How long it has been running, or ran.
+    /// How long the job has been running, or ran.
     pub duration: Duration,
-    /// Bytes that it has printed.
+    /// How many bytes the job has printed.
     pub printed: u64,
 }
 
@@ -52,61 +52,60 @@ impl Job {
     setters! {
         /// Sets how long the job has been running, or ran.
         duration: Duration,
-        /// Sets how many bytes it has printed.
+        /// Sets how many bytes the job has printed.
         printed: u64,
     }
 }
 
-/// Whether a job runs.
+/// Whether a job is running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
-    /// It does.
+    /// The job is running.
     Running,
-    /// No more; something that it started may.
+    /// The job has ended; its background processes may still run.
     Ended(Ended),
 }
 
-/// Which part of a job's output to read.
+/// The part of a job's output to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JobRead {
-    /// How many bytes to skip: what `next` said the last time.
+    /// How many bytes to skip: `next` of the previous read.
     pub offset: u64,
-    /// How many bytes to take at most.
+    /// How many bytes to read at most.
     pub most: u64,
-    /// How long to wait for something new when there is nothing yet.
+    /// How long to wait for new output if there is none.
     #[serde(default)]
     pub wait: Duration,
 }
 
 impl JobRead {
-    /// Creates a request for the output from an offset on, under the usual ceiling, without waiting.
+    /// Creates a request for the output from an offset, up to the default limit, without waiting.
     #[must_use]
     pub fn from(offset: u64) -> Self {
         Self { offset, most: limits::JOB_READ_BYTES, wait: Duration::ZERO }
     }
 
     setters! {
-        /// Sets how many bytes to take at most.
+        /// Sets how many bytes to read at most.
         most: u64,
-        /// Sets how long to wait for something new when there is nothing yet.
+        /// Sets how long to wait for new output if there is none.
         wait: Duration,
     }
 }
 
-/// Some output of a job.
+/// A part of a job's output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JobOutput {
-    /// What it printed, with bytes that are not UTF-8 as U+FFFD. A character that is not complete
-    /// yet is left for the next time.
+    /// The output, with bytes that are not UTF-8 as U+FFFD. An incomplete character is left for the next read.
     pub text: String,
     /// Bytes after the offset that the log no longer holds.
     pub skipped: u64,
-    /// Where to go on.
+    /// The offset at which to continue.
     pub next: u64,
-    /// The job, after this was read.
+    /// The state of the job after the read.
     pub job: Job,
 }
 
@@ -123,12 +122,12 @@ impl JobOutput {
     }
 }
 
-/// What killing a job has come to.
+/// The result of killing a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Killed {
-    /// It ran, or something that it started, and does so no more.
+    /// The job or its background processes were running, and are stopped.
     Stopped,
-    /// Nothing was left of it.
+    /// No process of the job was left.
     AlreadyOver,
 }

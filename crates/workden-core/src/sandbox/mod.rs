@@ -1,8 +1,8 @@
-//! `Sandbox`: a backend that also runs commands. What a command, its answer, a job, a process with
-//! streams, a confinement and a report of isolation are, as data; the trait has no default methods.
+//! `Sandbox`: a backend that also runs commands. The module has commands, results, jobs, processes with streams,
+//! confinements and isolation reports as data; the trait has no default methods.
 //!
-//! Invariant: no orphans. A caller that stops waiting for a command (a timeout, a dropped call, a killed
-//! job, a stopped sandbox) stops all that it started, daemonised processes included.
+//! Invariant: no orphans. When a caller stops waiting for a command (a timeout, a dropped call, a killed job, a stopped
+//! sandbox), all of its processes are stopped, including daemons.
 
 mod command;
 mod confinement;
@@ -27,72 +27,71 @@ pub use usage::Usage;
 
 use crate::{Backend, Result, VirtualPath};
 
-/// A place that holds files and runs commands.
+/// A store for files that also runs commands.
 ///
-/// What holds for every command:
+/// These rules hold for every command:
 ///
-/// - It starts in the sandbox's working directory unless another is named, with the sandbox's
-///   environment and what the request adds.
-/// - A shell line runs in `sh`; an argument vector runs as it is. A program that is not there is
-///   exit code 127, one that cannot be run 126.
-/// - It runs under a reaper that stops all its descendants when its caller stops waiting.
-/// - When it ends by itself the call returns, also when something that it left in the background
-///   still holds its output; such processes live until the sandbox ends.
+/// - It starts in the sandbox's working directory, unless the request names another, with the sandbox's environment and
+///   the variables of the request.
+/// - A shell line runs in `sh`; an argument vector runs without a shell. A missing program is exit code 127, and a
+///   program that cannot be run is exit code 126.
+/// - It runs under a reaper that stops all of its descendants when the caller stops waiting.
+/// - The call returns when the command itself ends, even if a background process still holds its output; background
+///   processes live until the sandbox ends.
 #[async_trait]
 pub trait Sandbox: Backend {
     /// Runs a command to its end.
     ///
     /// # Behavior
     ///
-    /// - Standard output and standard error are one pipe, in exact order; standard input is closed.
-    /// - Past the ceiling the head and the tail of the output are kept, and what was left out is
-    ///   said. Memory is bounded by the ceiling, whatever the command prints.
-    /// - On a timeout what was printed until then is in the answer; the exit code is 124.
+    /// - Standard output and standard error are one pipe, in exact order; standard input is empty.
+    /// - Of output beyond the limit, the head and the tail are kept, and the answer describes the omitted part. Memory
+    ///   is bounded by the limit, whatever the command prints.
+    /// - After a timeout the answer has the output so far; the exit code is 124.
     /// - A signal is exit code 128 + its number.
-    /// - Dropping the call stops the command with all that it started: `TERM`, then `KILL`.
+    /// - Dropping the call stops the command with all of its descendants: `TERM`, then `KILL`.
     async fn execute(&self, request: &ExecuteRequest) -> Result<Executed>;
 
-    /// Starts a command with streams of its own.
+    /// Starts a command with streams.
     ///
     /// # Behavior
     ///
-    /// - Standard output and standard error come apart, each in order; with a terminal they are one.
-    /// - A slow reader slows down this command and nothing else.
-    /// - Dropping [`Process::events`] stops the command with all that it started.
+    /// - Standard output and standard error are separate, each in order; with a terminal they are one stream.
+    /// - A slow reader slows down only this command.
+    /// - Dropping [`Process::events`] stops the command with all of its descendants.
     async fn spawn(&self, request: &SpawnRequest) -> Result<Process>;
 
-    /// Starts a command in the background. It outlives the call, not the sandbox.
+    /// Starts a command in the background. It outlives the call, but not the sandbox.
     async fn start_job(&self, request: &JobRequest) -> Result<Job>;
 
-    /// The background jobs there are and were, oldest first.
+    /// Returns the running and the ended background jobs, oldest first.
     async fn jobs(&self) -> Result<Vec<Job>>;
 
-    /// Reads the output of a job, or the full log of a command, from an offset on.
+    /// Reads the output of a job, or the full log of a command, from an offset.
     ///
     /// # Behavior
     ///
     /// - `NotFound` for an unknown id.
-    /// - A part that the log no longer holds is skipped, and said.
+    /// - A part that the log no longer holds is skipped, and `skipped` counts its bytes.
     async fn read_job(&self, id: &JobId, read: &JobRead) -> Result<JobOutput>;
 
-    /// Stops a job with all that it started: `TERM`, then `KILL`. Returns when nothing is left.
+    /// Stops a job with all of its descendants: `TERM`, then `KILL`. Returns when no process is left.
     ///
     /// # Behavior
     ///
-    /// - What a finished job left in the background is stopped as well.
+    /// - Background processes of a finished job are stopped as well.
     /// - `NotFound` for an unknown id.
     async fn kill_job(&self, id: &JobId) -> Result<Killed>;
 
-    /// What the sandbox uses at the moment.
+    /// Returns the current resource usage of the sandbox.
     async fn usage(&self) -> Result<Usage>;
 
-    /// What really separates the commands from the machine, and what does not.
+    /// Returns the isolation that is really enforced, and the protections that are missing.
     async fn isolation(&self) -> Result<Isolation>;
 
-    /// Where commands run and relative paths start, as commands see it.
+    /// Returns the directory in which commands start, as commands see it.
     async fn directory(&self) -> Result<VirtualPath>;
 
-    /// Ends the sandbox with everything in it. Later calls are `Gone`. A sandbox that is gone
-    /// already is fine.
+    /// Ends the sandbox with everything in it. Later calls are `Gone`. Stopping a stopped sandbox is not an error.
     async fn stop(&self) -> Result<()>;
 }

@@ -1,4 +1,4 @@
-//! A process with streams: what comes out of it, and what can be done to it.
+//! A process with streams: its output and its control.
 
 use std::{fmt, pin::Pin};
 
@@ -12,16 +12,16 @@ use crate::Result;
 /// A process that was started with streams.
 #[non_exhaustive]
 pub struct Process {
-    /// The process, as commands in the sandbox see it.
+    /// The pid, as commands in the sandbox see it.
     pub pid: u32,
-    /// What comes out of it. Dropping this stops the process with all that it started.
+    /// The output and the end of the process. Dropping this stops the process with all of its descendants.
     pub events: ProcessEvents,
-    /// What can be done to it.
+    /// The input and the signals of the process.
     pub control: Box<dyn ProcessControl>,
 }
 
 impl Process {
-    /// Creates a process from what comes out of it and what can be done to it.
+    /// Creates a process from its events and its control.
     #[must_use]
     pub fn new(pid: u32, events: ProcessEvents, control: Box<dyn ProcessControl>) -> Self {
         Self { pid, events, control }
@@ -34,21 +34,21 @@ impl fmt::Debug for Process {
     }
 }
 
-/// Output, and at last how it ended.
+/// The output of a process, and finally how it ended.
 pub type ProcessEvents = Pin<Box<dyn futures_core::Stream<Item = Result<ProcessEvent>> + Send>>;
 
-/// Something that happened to a process.
+/// An event of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProcessEvent {
-    /// It printed.
+    /// The process printed these bytes.
     Printed(Stream, Bytes),
-    /// It ran into a limit. After all that it printed, before its end.
+    /// The process hit a limit. This event comes after all output and before the end.
     LimitHit(LimitHit),
-    /// It ended. The last event.
+    /// The process ended. This is the last event.
     Ended(Ended),
 }
 
-/// Which of the standard streams.
+/// A standard stream of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stream {
@@ -58,27 +58,27 @@ pub enum Stream {
     Error,
 }
 
-/// What can be done to a process from outside.
+/// Controls a process from outside.
 #[async_trait]
 pub trait ProcessControl: Send + Sync {
-    /// Writes to its standard input; returns when all of it is taken.
+    /// Writes to standard input; returns when all bytes are accepted.
     ///
     /// # Behavior
     ///
-    /// - An error of kind `Gone` when it reads no more.
+    /// - `Gone` if the process no longer reads.
     async fn write(&self, bytes: Bytes) -> Result<()>;
 
-    /// Ends its standard input. In a terminal, that is the character for the end of a file.
+    /// Closes standard input. In a terminal, this types the end-of-file character.
     async fn close_input(&self) -> Result<()>;
 
     /// Sends a signal to the process and its group.
     ///
     /// # Behavior
     ///
-    /// - One that has ended is fine.
+    /// - A signal to an ended process is not an error.
     async fn signal(&self, signal: Signal) -> Result<()>;
 
-    /// Changes the size of its terminal. `Unsupported` without one.
+    /// Changes the size of the terminal. `Unsupported` for a process without a terminal.
     async fn resize(&self, size: WindowSize) -> Result<()>;
 }
 

@@ -1,4 +1,4 @@
-//! What a sandbox uses at the moment.
+//! The current resource usage of a sandbox.
 
 use std::time::Duration;
 
@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::setters::setters;
 
-/// What a sandbox uses at the moment. `None` where it is not counted.
+/// The current resource usage of a sandbox. `None` for values that are not measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Bytes of memory, those of all commands together.
+    /// Bytes of memory of all commands together.
     pub memory: Option<u64>,
-    /// The most that it has been.
+    /// The highest memory usage so far.
     pub memory_peak: Option<u64>,
     /// Processor time of all commands so far.
     pub cpu: Option<Duration>,
-    /// Processes, the keeper's own not counted.
+    /// Processes, without the keeper's own.
     pub processes: Option<u64>,
-    /// How long the sandbox has been there.
+    /// The time since the sandbox started.
     pub age: Duration,
-    /// How long ago the last request was.
+    /// The time since the last request.
     pub idle: Duration,
-    /// Background jobs that run.
+    /// Running background jobs.
     pub jobs: u64,
 }
 
@@ -34,13 +34,13 @@ impl Usage {
         memory_peak: impl Into<Option<u64>>,
         /// Sets the processor time of all commands so far.
         cpu: impl Into<Option<Duration>>,
-        /// Sets how many processes there are, the keeper's own not counted.
+        /// Sets the number of processes, without the keeper's own.
         processes: impl Into<Option<u64>>,
-        /// Sets how long the sandbox has been there.
+        /// Sets the time since the sandbox started.
         age: Duration,
-        /// Sets how long ago the last request was.
+        /// Sets the time since the last request.
         idle: Duration,
-        /// Sets how many background jobs run.
+        /// Sets the number of running background jobs.
         jobs: u64,
     }
 }

@@ -1,4 +1,4 @@
-//! What list, glob and grep answer: always bounded, always saying what was left out and why.
+//! The answers of list, glob and grep: bounded, with the number of omitted results and the reason.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,14 +9,14 @@ use crate::{Entry, NameForm, VirtualPath, setters::setters};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Listing {
-    /// Directories first, each group by name.
+    /// The entries: directories first, each group by name.
     pub entries: Vec<Entry>,
-    /// How many more there are.
+    /// How many further entries the directory has.
     pub left_out: u64,
 }
 
 impl Listing {
-    /// Creates a listing: puts entries in order and keeps the first `keep`.
+    /// Sorts the entries and keeps the first `keep`.
     #[must_use]
     pub fn of(mut entries: Vec<Entry>, keep: usize) -> Self {
         entries.sort_unstable_by(|a, b| b.is_dir().cmp(&a.is_dir()).then_with(|| a.path.cmp(&b.path)));
@@ -26,67 +26,67 @@ impl Listing {
     }
 }
 
-/// What a glob found.
+/// The result of a glob.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Globbed {
-    /// Newest first, ties by path.
+    /// The entries: newest first, ties by path.
     pub entries: Vec<Entry>,
-    /// How many more there are.
+    /// How many further entries match.
     pub left_out: u64,
-    /// What was passed over.
+    /// The skipped files.
     pub skipped: Skipped,
-    /// Whether the search came to its end.
+    /// Whether the search reached its end.
     pub completeness: Completeness,
 }
 
 impl Globbed {
-    /// Creates an answer of a search that came to its end, with nothing left out or passed over.
+    /// Creates the answer of a complete search that left out and skipped nothing.
     #[must_use]
     pub fn new(entries: Vec<Entry>) -> Self {
         Self { entries, ..Self::default() }
     }
 
     setters! {
-        /// Sets how many more entries there are.
+        /// Sets how many further entries match.
         left_out: u64,
-        /// Sets what was passed over.
+        /// Sets the skipped files.
         skipped: Skipped,
-        /// Sets whether the search came to its end.
+        /// Sets whether the search reached its end.
         completeness: Completeness,
     }
 }
 
-/// What a grep found.
+/// The result of a grep.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Grepped {
-    /// The files that match, by path.
+    /// The files with matches, by path.
     pub files: Vec<FileMatches>,
-    /// How many lines match, those left out included.
+    /// How many lines match, including omitted ones.
     pub matches: u64,
-    /// How many files match, those left out included.
+    /// How many files match, including omitted ones.
     pub files_matched: u64,
     /// How many files were searched.
     pub files_searched: u64,
-    /// What was passed over.
+    /// The skipped files.
     pub skipped: Skipped,
-    /// Whether the search came to its end.
+    /// Whether the search reached its end.
     pub completeness: Completeness,
-    /// Files that were not searched because the request said [`Linked::Defer`](super::Linked::Defer);
-    /// none for all other callers.
+    /// Files that were not searched because of [`Linked::Defer`](super::Linked::Defer) in the request; empty for all
+    /// other requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubtful: Vec<VirtualPath>,
 }
 
 impl Grepped {
-    /// How many lines are in the answer, those around the matches included.
+    /// Returns the number of lines in the answer, including context.
     #[must_use]
     pub fn kept_lines(&self) -> usize {
         self.files.iter().map(|file| file.lines.len()).sum()
     }
 
-    /// How many matching lines are not in the answer, of a search that keeps lines.
+    /// Returns the number of matching lines that the answer omits, for a search that keeps lines.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         let kept: usize = self.files.iter().map(FileMatches::matching_lines).sum();
@@ -100,63 +100,63 @@ impl Grepped {
 pub struct FileMatches {
     /// The file.
     pub path: VirtualPath,
-    /// Whether `path` spells its name as it is.
+    /// Whether `path` spells the name exactly.
     #[serde(default)]
     pub name: NameForm,
-    /// How many of its lines match.
+    /// How many lines of the file match.
     pub count: u64,
-    /// Those lines, and the ones around them if asked for.
+    /// The matching lines, and the requested context.
     #[serde(default, skip_serializing_if = "LineMatches::is_empty")]
     pub lines: LineMatches,
 }
 
 impl FileMatches {
-    /// Creates the answer for a file of which `count` lines match, without the lines.
+    /// Creates the answer for a file with `count` matching lines, without the lines.
     #[must_use]
     pub fn new(path: VirtualPath, count: u64) -> Self {
         Self { path, name: NameForm::Exact, count, lines: LineMatches::default() }
     }
 
     setters! {
-        /// Sets whether `path` spells its name as it is.
+        /// Sets whether `path` spells the name exactly.
         name: NameForm,
-        /// Sets the lines that match, and the ones around them.
+        /// Sets the matching lines and their context.
         lines: LineMatches,
     }
 
-    /// How many of the lines are matches, not context.
+    /// Returns the number of lines that match, without context.
     #[must_use]
     pub fn matching_lines(&self) -> usize {
         self.lines.iter().filter(|line| line.role == LineRole::Match).count()
     }
 }
 
-/// Whether a search came to its end.
+/// Whether a search reached its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Completeness {
-    /// Everything was looked at.
+    /// The search reached its end.
     #[default]
     Complete,
-    /// It found as much as it was told to find, and stopped.
+    /// The search stopped at its limit of matches.
     StoppedAtCeiling,
-    /// Its time ran out.
+    /// The search stopped at its deadline.
     StoppedAtDeadline,
 }
 
-/// What a search passed over.
+/// The files that a search skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Skipped {
     /// Binary files.
     pub binary: u64,
-    /// Files that would have to be approved first.
+    /// Files that need approval.
     pub needs_approval: u64,
     /// Files that the policy hides.
     pub denied: u64,
     /// Files and directories that could not be read.
     pub unreadable: u64,
-    /// Files with a line (or, for a multi-line search, a size) beyond what is held in memory.
+    /// Files with a line (or, for a multi-line search, a size) beyond the memory limit.
     pub too_large: u64,
 }
 

@@ -1,8 +1,8 @@
 //! Path patterns: `*` and `?` within a name, `**` across directories, `{a,b}` and `[a-z]`.
 //!
-//! One compiler for every pattern of workden, so that a rule and a glob agree on what a star is:
-//! braces are multiplied out, what is left is matched name by name, character by character, and
-//! nothing but a `/` in the pattern, or `**`, ever matches a `/`.
+//! Every pattern of workden has the same compiler, so that rules and globs agree on the meaning of a star: braces are
+//! expanded, and the results are matched name by name and character by character. Only a `/` or `**` in the pattern
+//! ever matches a `/`.
 
 use regex_automata::meta::Regex;
 
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{Error, ErrorKind, Result, VirtualPath};
 
-/// A pattern over whole paths, as rules have it. Where there are several, [`PathRules`] is faster.
+/// A rule's pattern for whole paths. For several patterns, [`PathRules`] is faster.
 #[derive(Clone, Debug)]
 pub struct PathRule(PathRules);
 
@@ -29,21 +29,21 @@ impl PathRule {
     }
 }
 
-/// Compiles a pattern over whole paths.
+/// Compiles a pattern for whole paths.
 ///
-/// One without any `/` is a name and matches in every directory: `*.pem` is `**/*.pem`. One with a
-/// `/` starts at the root, also where that is not written: `src/**` is `/src/**`.
+/// A pattern without a `/` is a name and matches in every directory: `*.pem` is `**/*.pem`. A pattern with a `/` starts
+/// at the root, even without a leading `/`: `src/**` is `/src/**`.
 ///
 /// # Errors
 ///
-/// `InvalidPattern` when it does not parse, is empty, ends in `/`, or is larger than [`limits`](crate::limits)
-/// allow.
+/// Returns `InvalidPattern` if the pattern does not parse, is empty, ends in `/`, or exceeds the
+/// [`limits`](crate::limits).
 pub fn compile(pattern: &str, case: RuleCase) -> Result<PathRule> {
     let rule = PatternOf { pattern, except: &[], case };
     PathRules::compile(&[rule]).map(PathRule).map_err(|(_, error)| error)
 }
 
-/// Says in a few words why a pattern does not parse; `None` when it does.
+/// Returns the reason why a pattern does not parse; `None` if it does.
 #[must_use]
 pub fn syntax_error(pattern: &str) -> Option<String> {
     alternatives(pattern).err()
@@ -53,12 +53,12 @@ pub fn syntax_error(pattern: &str) -> Option<String> {
 ///
 /// # Errors
 ///
-/// Which of the two is too large, in a few words.
+/// Returns which of the two is too large.
 pub fn check_size(pattern: &str) -> std::result::Result<(), String> {
     glob_syntax::check_size(pattern)
 }
 
-/// This path as a pattern that matches it alone.
+/// Returns a pattern that matches only this path.
 #[must_use]
 pub fn escape(path: &VirtualPath) -> String {
     let mut pattern = String::with_capacity(path.as_str().len());
@@ -71,7 +71,7 @@ pub fn escape(path: &VirtualPath) -> String {
     pattern
 }
 
-/// The pattern of a glob request, ready to match paths as the agent sees them.
+/// The pattern of a glob request, compiled for paths as the agent sees them.
 #[derive(Clone, Debug)]
 pub struct PathPattern {
     anchor: VirtualPath,
@@ -81,12 +81,12 @@ pub struct PathPattern {
 }
 
 impl PathPattern {
-    /// Compiles a pattern that is relative to `base`, or absolute when it starts with `/`.
+    /// Compiles a pattern: absolute if it starts with `/`, otherwise relative to `base`.
     ///
     /// # Errors
     ///
-    /// `InvalidPattern` when it is empty, climbs with `..`, does not parse, or is larger than
-    /// [`limits`](crate::limits) allow.
+    /// Returns `InvalidPattern` if the pattern is empty, contains `..`, does not parse, or exceeds the
+    /// [`limits`](crate::limits).
     pub fn new(pattern: &str, base: &VirtualPath) -> Result<Self> {
         let mut all = alternatives(pattern).map_err(|why| invalid(pattern, &why))?;
         let absolute = pattern.starts_with('/');
@@ -109,13 +109,13 @@ impl PathPattern {
         Ok(Self { anchor, start, deepest, regex: to_regex(pattern, &all, RuleCase::Sensitive)? })
     }
 
-    /// The directory below which everything that can match lies.
+    /// Returns the directory that contains all possible matches.
     #[must_use]
     pub fn start(&self) -> &VirtualPath {
         &self.start
     }
 
-    /// Whether something below this directory could match.
+    /// Whether a path below this directory could match.
     #[must_use]
     pub fn may_match_below(&self, directory: &VirtualPath) -> bool {
         self.deepest.is_none_or(|deepest| directory.depth() < deepest)
@@ -136,7 +136,7 @@ impl PathPattern {
     }
 }
 
-/// The plain names that every alternative starts with, its last name left out.
+/// Returns the plain names with which every alternative starts, without the last name.
 fn common_start(all: &[Alternative]) -> Vec<String> {
     let plain = |alternative: &Alternative| -> Vec<String> {
         let above = alternative.components.split_last().map_or(&[][..], |(_, above)| above);

@@ -1,4 +1,4 @@
-//! Path patterns as regular expressions: how a pattern of a rule is read, and what the engine is given.
+//! Path patterns as regular expressions: the reading of a rule's pattern, and the input of the regex engine.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::glob_syntax::{Alternative, Component, Piece, alternatives};
 use crate::{Error, ErrorKind, Result, limits};
 
-/// Whether a rule's pattern looks at letter case.
+/// Whether a rule's pattern distinguishes letter case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -16,33 +16,33 @@ pub enum RuleCase {
     /// `*.KEY` and `*.key` are different.
     #[default]
     Sensitive,
-    /// They are the same.
+    /// `*.KEY` and `*.key` are the same.
     Insensitive,
 }
 
-/// The pattern of one rule, with what it leaves out.
+/// The pattern of one rule, with its exceptions.
 #[derive(Clone, Copy, Debug)]
 pub struct PatternOf<'a> {
-    /// What it matches; as for [`compile`](super::glob::compile).
+    /// The pattern, as for [`compile`](super::glob::compile).
     pub pattern: &'a str,
-    /// What it does not match all the same.
+    /// Patterns of paths that the rule does not match, despite `pattern`.
     pub except: &'a [String],
-    /// Whether letter case counts in all of them.
+    /// Whether letter case counts in all of the patterns.
     pub case: RuleCase,
 }
 
-/// The alternatives of a rule's pattern, each from the root.
+/// Returns the alternatives of a rule's pattern, each starting at the root.
 pub(super) fn rule_alternatives(pattern: &str, case: RuleCase) -> Result<Vec<Alternative>> {
     let mut all = alternatives(pattern).map_err(|why| invalid(pattern, &why))?;
     all.retain(|alternative| alternative.absolute || !alternative.components.is_empty());
     if all.is_empty() {
         return Err(invalid(pattern, "it is empty"));
     }
-    // It would match a directory and nothing in it, which is never what is meant.
+    // Such a pattern would match a directory but not its content, which is never intended.
     if all.iter().any(|alternative| alternative.ends_in_slash) {
         return Err(invalid(pattern, "it ends in `/`; for everything in a directory, end it in `/**`"));
     }
-    // Folding the case of a class looks at each of its characters.
+    // Case folding visits each character of a class.
     if case == RuleCase::Insensitive && all.iter().map(class_sizes).sum::<usize>() > FOLDED_CHARS {
         return Err(invalid(pattern, "its classes have too many characters for a rule that disregards case"));
     }
@@ -54,7 +54,7 @@ pub(super) fn rule_alternatives(pattern: &str, case: RuleCase) -> Result<Vec<Alt
     Ok(all)
 }
 
-/// How many characters the classes of a rule that disregards case may have.
+/// How many characters the classes of a case-insensitive rule may have.
 const FOLDED_CHARS: usize = 100_000;
 
 fn class_sizes(alternative: &Alternative) -> usize {
@@ -80,8 +80,7 @@ pub(super) fn invalid(pattern: &str, why: &str) -> Error {
         .hint("`*` matches within a name, `**/` any directories, `{a,b}` either, `[a-z]` one of a class; `\\` escapes")
 }
 
-/// One regular expression out of several, which are told apart by their place; `None` when it
-/// would be too large.
+/// Combines several expressions into one that reports which of them matched, by index; `None` if it would be too large.
 pub(super) fn build_regex(texts: &[String]) -> Option<Regex> {
     let config = Regex::config()
         .utf8_empty(false)
@@ -114,7 +113,7 @@ fn write_alternative(out: &mut String, components: &[Component]) {
         }
         let is_last = nth + 1 == components.len();
         match component {
-            // All there is: the root as well.
+            // Everything, including the root.
             Component::AnyDepth if components.len() == 1 => out.push_str("(?s-u:.)*"),
             Component::AnyDepth if is_last => out.push_str("(?s-u:.)+"),
             Component::AnyDepth => out.push_str("(?:(?s-u:.)*/)?"),
@@ -126,14 +125,14 @@ fn write_alternative(out: &mut String, components: &[Component]) {
 
 fn write_name(out: &mut String, pieces: &[Piece]) {
     if pieces.iter().all(|piece| *piece == Piece::AnyChars) {
-        // A name is never empty, and the root has none.
+        // A name is never empty, and the root has no name.
         return out.push_str("(?-u:[^/])+");
     }
     let mut after_stars = false;
     for piece in pieces {
         match piece {
             Piece::AnyChars if after_stars => {}
-            // Bytes here: they come to the same as characters, and compile smaller.
+            // Bytes are equivalent to characters here, and compile smaller.
             Piece::AnyChars => out.push_str("(?-u:[^/])*"),
             Piece::AnyChar => out.push_str("[^/]"),
             Piece::Char(c) => write_char(out, *c),
@@ -151,7 +150,7 @@ fn write_name(out: &mut String, pieces: &[Piece]) {
     }
 }
 
-/// A character by number, so that none means anything else to the engine.
+/// Writes a character by its number, so that it has no special meaning for the engine.
 pub(super) fn write_char(out: &mut String, c: char) {
     if c.is_ascii_alphanumeric() {
         out.push(c);

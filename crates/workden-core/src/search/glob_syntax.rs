@@ -1,12 +1,12 @@
-//! How a path pattern is written: parsed once, its braces multiplied out, as lists of components.
+//! The syntax of path patterns: parsed once, with braces expanded, into lists of components.
 //!
-//! Invariant: what comes out is bounded, whatever goes in. Length, nesting and the number of
-//! alternatives have ceilings, checked before anything is built, so that a pattern from a model or
-//! from a file in a foreign repository costs neither the stack nor the memory.
+//! Invariant: the result is bounded for every input. Length, nesting and the number of alternatives have limits that
+//! are checked before anything is built, so that a pattern from a model or from a foreign repository can exhaust
+//! neither the stack nor the memory.
 
 use crate::limits;
 
-/// One name of a pattern.
+/// One component of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Component {
     /// `**`: any number of directories.
@@ -18,7 +18,7 @@ pub(super) enum Component {
 /// One piece of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// This character.
+    /// A literal character.
     Char(char),
     /// `?`: any one character.
     AnyChar,
@@ -26,33 +26,33 @@ pub(super) enum Piece {
     AnyChars,
     /// `[a-z]` or `[!a-z]`: one character of a class, or one outside it.
     Class {
-        /// Whether the character is to be outside the ranges.
+        /// Whether the class matches the characters outside the ranges.
         negated: bool,
-        /// First and last of each range.
+        /// The first and last character of each range.
         ranges: Vec<(char, char)>,
     },
 }
 
-/// One way to read a pattern after its braces are multiplied out.
+/// One pattern without braces, from the expansion of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Alternative {
     /// Whether it starts with `/`.
     pub(super) absolute: bool,
-    /// Whether there is a `/` anywhere in it.
+    /// Whether it contains a `/`.
     pub(super) has_slash: bool,
     /// Whether it ends with a `/` after a name.
     pub(super) ends_in_slash: bool,
-    /// Its names, without empty ones and `.`.
+    /// The components, without empty ones and `.`.
     pub(super) components: Vec<Component>,
 }
 
-/// Every alternative of a pattern, or a few words on why it is none.
+/// Returns every alternative of a pattern, or the reason why it does not parse.
 pub(super) fn alternatives(pattern: &str) -> Result<Vec<Alternative>, String> {
     let tokens = parse(pattern)?;
     multiply_out(&tokens)?.iter().map(|tokens| split(tokens)).collect()
 }
 
-/// Every alternative of a pattern over plain texts, in which a `/` is a character like any other.
+/// Returns every alternative of a pattern for plain text, in which a `/` is an ordinary character.
 pub(super) fn text_alternatives(pattern: &str) -> Result<Vec<Vec<Piece>>, String> {
     let piece = |token: &Token| match token {
         Token::Slash => Some(Piece::Char('/')),
@@ -62,7 +62,7 @@ pub(super) fn text_alternatives(pattern: &str) -> Result<Vec<Vec<Piece>>, String
     Ok(multiply_out(&parse(pattern)?)?.iter().map(|tokens| tokens.iter().filter_map(piece).collect()).collect())
 }
 
-/// Whether a pattern is small enough to be compiled by engines that recurse into its braces.
+/// Checks that a pattern is small enough for engines that recurse into its braces.
 pub(super) fn check_size(pattern: &str) -> Result<(), String> {
     if pattern.len() > limits::PATTERN_BYTES {
         return Err(format!("it has {} bytes, and {} is the most", pattern.len(), limits::PATTERN_BYTES));
@@ -94,7 +94,7 @@ fn parse(pattern: &str) -> Result<Vec<Token>, String> {
     if pattern.contains('\0') {
         return Err("it contains a NUL character".to_owned());
     }
-    // The branches being read: the outermost list first, then for each open brace its branches.
+    // The branches read so far: the outermost list first, then the branches of each open brace.
     let mut open: Vec<Vec<Vec<Token>>> = vec![vec![Vec::new()]];
     let mut rest = pattern.chars();
     while let Some(c) = rest.next() {
@@ -135,7 +135,8 @@ fn parse(pattern: &str) -> Result<Vec<Token>, String> {
     }
 }
 
-/// The class after a `[`. Its first character is itself, even `]` or `-`; a backslash always is.
+/// Parses the class after a `[`. Its first character is literal, even `]` or `-`, and so is a character after a
+/// backslash.
 fn parse_class(rest: &mut std::str::Chars<'_>) -> Result<Piece, String> {
     let unclosed = || "`[` is never closed; write `\\[` for the character".to_owned();
     let mut next = rest.next().ok_or_else(unclosed)?;
@@ -168,7 +169,7 @@ fn parse_class(rest: &mut std::str::Chars<'_>) -> Result<Piece, String> {
     }
 }
 
-/// The token lists without choices that a token list stands for.
+/// Expands a token list into all token lists without choices.
 fn multiply_out(tokens: &[Token]) -> Result<Vec<Vec<Token>>, String> {
     const MOST_TOKENS: usize = limits::PATTERN_BYTES * 4;
     let length = |lists: &[Vec<Token>]| lists.iter().map(Vec::len).sum::<usize>();
@@ -190,7 +191,7 @@ fn multiply_out(tokens: &[Token]) -> Result<Vec<Vec<Token>>, String> {
             ));
         }
         match choices.as_slice() {
-            // No choice at all: added in place, since copying each time would be quadratic.
+            // A single choice is appended in place, because copying each time would be quadratic.
             [only] => all.iter_mut().for_each(|list| list.extend_from_slice(only)),
             _ => all = all.iter().flat_map(|head| choices.iter().map(|tail| [&head[..], tail].concat())).collect(),
         }
@@ -212,7 +213,7 @@ fn split(tokens: &[Token]) -> Result<Alternative, String> {
         match pieces.as_slice() {
             [] | [Piece::Char('.')] => {}
             [Piece::Char('.'), Piece::Char('.')] => return Err("`..` cannot be matched".to_owned()),
-            // Several in a row are one, which also keeps what is compiled small.
+            // Several in a row are equivalent to one, which also compiles smaller.
             [Piece::AnyChars, Piece::AnyChars] if components.last() == Some(&Component::AnyDepth) => {}
             [Piece::AnyChars, Piece::AnyChars] => components.push(Component::AnyDepth),
             _ => components.push(Component::Name(pieces)),

@@ -1,7 +1,6 @@
 //! The lines of one file in an answer.
 //!
-//! An answer may have hundreds of thousands of lines: those of a file are in two pieces of memory,
-//! however many they are.
+//! An answer may have hundreds of thousands of lines: all lines of a file are stored in two allocations.
 
 use std::{borrow::Cow, fmt, slice};
 
@@ -16,25 +15,25 @@ use crate::setters::setters;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct LineMatch<'a> {
-    /// Its number, from 1.
+    /// The line number, from 1.
     pub number: u64,
-    /// Its text without the line ending; what is not UTF-8 in it is shown as U+FFFD.
+    /// The text without the line ending; bytes that are not UTF-8 are shown as U+FFFD.
     pub text: &'a str,
-    /// Whether it matches or stands beside a match.
+    /// Whether the line matches or is context.
     pub role: LineRole,
-    /// How many bytes of it were left out at its end.
+    /// How many bytes were left out at the end of the line.
     pub left_out: u64,
 }
 
 impl<'a> LineMatch<'a> {
-    /// Creates a line that is shown to its end.
+    /// Creates a line that is shown in full.
     #[must_use]
     pub fn new(number: u64, text: &'a str, role: LineRole) -> Self {
         Self { number, text, role, left_out: 0 }
     }
 
     setters! {
-        /// Sets how many bytes of the line were left out at its end.
+        /// Sets how many bytes were left out at the end of the line.
         left_out: u64,
     }
 }
@@ -43,9 +42,9 @@ impl<'a> LineMatch<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineRole {
-    /// It matches.
+    /// The line matches.
     Match,
-    /// It stands before or after a match.
+    /// The line is before or after a match.
     Context,
 }
 
@@ -56,35 +55,35 @@ pub struct LineMatches {
     marks: Vec<Mark>,
 }
 
-/// What there is to say about a line besides its text.
+/// The properties of a line besides its text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Mark {
     number: u64,
-    /// Where its text ends; it begins where that of the line before ends.
+    /// The end of the line's text; it starts at the end of the previous line's.
     end: usize,
     role: LineRole,
     left_out: u64,
 }
 
 impl LineMatches {
-    /// How many lines there are.
+    /// Returns the number of lines.
     #[must_use]
     pub fn len(&self) -> usize {
         self.marks.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no lines.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty()
     }
 
-    /// One after the other.
+    /// Returns an iterator over the lines.
     pub fn iter(&self) -> Iter<'_> {
         Iter { text: &self.text, begin: 0, marks: self.marks.iter() }
     }
 
-    /// Takes one more line.
+    /// Adds a line.
     pub fn push(&mut self, line: LineMatch<'_>) {
         self.text.push_str(line.text);
         self.marks.push(Mark { number: line.number, end: self.text.len(), role: line.role, left_out: line.left_out });
@@ -97,7 +96,7 @@ impl LineMatches {
     }
 }
 
-/// The lines of a file, one after the other.
+/// An iterator over the lines of a file.
 #[derive(Clone)]
 pub struct Iter<'a> {
     text: &'a str,
@@ -173,7 +172,7 @@ impl<'de> Visitor<'de> for Lines {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<LineMatches, A::Error> {
-        /// A line as it comes: its text may have to be put together first.
+        /// A deserialised line, whose text may have to be allocated.
         #[derive(Deserialize)]
         struct Written<'a> {
             number: u64,

@@ -1,7 +1,7 @@
 //! Listing, glob and grep: requests, answers, and the path patterns that rules and globs share.
 //!
-//! The engines that carry out a request are in `workden-files`, one for every backend, so memory
-//! and disk cannot come to mean different things by the same request.
+//! The search engine in `workden-files` is the same for every backend, so that a request means the same in memory and
+//! on disk.
 
 mod answer;
 pub mod glob;

@@ -1,47 +1,45 @@
-//! Whether two path patterns could match the same path: what a shell would make of `*.p*` is not
-//! known before it runs, but whether it could be a file of a rule is.
+//! Whether two path patterns could match the same path: the matches of `*.p*` in a shell are not known before it runs,
+//! but whether a rule's file could be among them is.
 //!
-//! A pattern that only could become such a file because a wildcard of it could become anything (`*`,
-//! `*.log`) says nothing of the rule. What counts is that some written character of the one is one of
-//! the other. Beyond that it errs towards yes: a class against a class is taken to overlap.
+//! A pattern that could match a rule's file only because a wildcard matches anything (`*`, `*.log`) says nothing about
+//! the rule. It counts only if some literal character of one pattern matches a literal of the other. Otherwise the
+//! answer errs towards yes: two classes are assumed to overlap.
 
 use super::glob_syntax::{Alternative, Component, Piece, alternatives};
 use crate::RuleCase;
 
-/// A pattern, read once and compared often.
+/// A parsed pattern, for many comparisons.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// `None` for what cannot be read.
+    /// `None` for a pattern that does not parse.
     alternatives: Option<Vec<Alternative>>,
 }
 
 impl Shape {
-    /// Reads a pattern over whole paths. What cannot be read is taken to match anything.
+    /// Parses a pattern for whole paths. A pattern that does not parse is assumed to match anything.
     #[must_use]
     pub fn of(pattern: &str) -> Self {
         Self { alternatives: alternatives(pattern).ok() }
     }
 
-    /// Whether this pattern of a shell and a pattern of a rule could mean the same path, and the one
-    /// has something in it of what is written in the other: an ending that both have does not count,
-    /// unless it is all that the rule says. A pattern of a shell does not match names that start with a
-    /// dot, unless it starts with one itself.
+    /// Whether this shell pattern and a rule's pattern could match the same path, and share some literal character. A
+    /// shared suffix does not count, unless the rule consists of it alone. A shell pattern does not match names that
+    /// start with a dot, unless it starts with a dot itself.
     #[must_use]
     pub fn could_meet(&self, rule: &Self, case: RuleCase) -> bool {
         let (Some(shell), Some(rule)) = (&self.alternatives, &rule.alternatives) else { return true };
         shell.iter().any(|shell| rule.iter().any(|rule| components_meet(shell, rule, case)))
     }
 
-    /// Whether everything that this pattern of a shell matches is matched by a pattern of a rule, too.
-    /// Says no where it is not plain to see.
+    /// Whether a rule's pattern matches everything that this shell pattern matches. Returns `false` if that is not
+    /// obvious.
     #[must_use]
     pub fn is_always_within(&self, rule: &Self, case: RuleCase) -> bool {
         let (Some(shell), Some(rule)) = (&self.alternatives, &rule.alternatives) else { return false };
         shell.iter().all(|shell| rule.iter().any(|rule| takes_in(&rule.components, &shell.components, case)))
     }
 
-    /// A path that this pattern of a shell matches, to see what its matches look like: `x` for what may
-    /// be anything.
+    /// Returns an example of a path that this shell pattern matches, with `x` for wildcards.
     #[must_use]
     pub fn sample(&self) -> String {
         let first = self.alternatives.iter().flatten().next();
@@ -53,8 +51,8 @@ impl Shape {
     }
 }
 
-/// The pattern of a shell is read like a path in which a wildcard is a letter of its own, which only
-/// a wildcard matches.
+/// Whether a rule covers a shell pattern. The shell pattern is read like a path in which a wildcard is a special letter
+/// that only a wildcard matches.
 fn takes_in(rule: &[Component], shell: &[Component], case: RuleCase) -> bool {
     let mut takes = vec![vec![false; shell.len() + 1]; rule.len() + 1];
     for i in (0..=rule.len()).rev() {
@@ -74,7 +72,7 @@ fn takes_in(rule: &[Component], shell: &[Component], case: RuleCase) -> bool {
 }
 
 fn name_takes_in(rule: &[Piece], shell: &[Piece], case: RuleCase) -> bool {
-    // Positions of the rule that are reachable after each piece of the shell's.
+    // Positions in the rule that are reachable after each piece of the shell pattern.
     let mut at = vec![false; rule.len() + 1];
     at[0] = true;
     let skip_stars = |at: &mut Vec<bool>| {
@@ -108,19 +106,19 @@ fn sample_of(piece: &Piece) -> char {
     }
 }
 
-/// Whether two patterns, or parts of them, could match the same.
+/// Whether two patterns, or parts of them, could match the same text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Meets {
-    /// They cannot.
+    /// The patterns cannot match the same text.
     Not,
-    /// They can, if wildcards become what the other has written.
+    /// The patterns can match the same text, if wildcards stand for the literals of the other.
     ByWildcard,
-    /// They can, and something is written in both.
+    /// The patterns can match the same text, and share a literal.
     ByText,
 }
 
 impl Meets {
-    /// Of two parts, both of which have to meet.
+    /// Combines two parts that both have to meet.
     fn and(self, other: Self) -> Self {
         if self == Self::Not || other == Self::Not { Self::Not } else { self.max(other) }
     }
@@ -128,11 +126,11 @@ impl Meets {
 
 fn components_meet(shell: &Alternative, rule: &Alternative, case: RuleCase) -> bool {
     let (a, b) = (&shell.components, &rule.components);
-    // A name in any directory, as most rules are: only the last name counts.
+    // Most rules are a name in any directory: only the last name counts.
     if let ([Component::AnyDepth, Component::Name(rule)], Some(Component::Name(shell))) = (b.as_slice(), a.last()) {
         return names_meet(shell, rule, case) == Meets::ByText;
     }
-    // Whether the rests from `i` and from `j` on could match the same, filled in from the end.
+    // Whether the remainders from `i` and from `j` could match the same path, filled in from the end.
     let mut meets = vec![vec![Meets::Not; b.len() + 1]; a.len() + 1];
     for i in (0..=a.len()).rev() {
         for j in (0..=b.len()).rev() {
@@ -155,7 +153,7 @@ fn components_meet(shell: &Alternative, rule: &Alternative, case: RuleCase) -> b
 }
 
 fn names_meet(shell: &[Piece], rule: &[Piece], case: RuleCase) -> Meets {
-    // Most differ in how they begin or end, which is seen at once.
+    // Most patterns differ in their first or last character, which is quick to check.
     let differ = |ends: (Option<&Piece>, Option<&Piece>)| match ends {
         (Some(a @ Piece::Char(_)), Some(b @ Piece::Char(_))) => !characters_meet(a, b, case),
         _ => false,
@@ -165,7 +163,7 @@ fn names_meet(shell: &[Piece], rule: &[Piece], case: RuleCase) -> Meets {
     }
     let dot_is_written = matches!(shell.first(), Some(Piece::Char('.')));
     let (shell, rule) = without_shared_ending(shell, rule, case);
-    // For each position in the rule's name the ways to get there: one bit for each `Way`.
+    // For each position in the rule's name, how it was reached: one bit for each `Way`.
     let mut here = vec![0_u8; rule.len() + 1];
     let mut next = here.clone();
     here[0] = Way::START;
@@ -184,7 +182,7 @@ fn names_meet(shell: &[Piece], rule: &[Piece], case: RuleCase) -> Meets {
                     (false, false) => next[j + 1] |= ways,
                 }
             }
-            // A star may also stand for nothing, or for nothing more.
+            // A star may also match nothing, or nothing more.
             if a == Some(&Piece::AnyChars) {
                 next[j] |= here[j];
             }
@@ -204,8 +202,8 @@ fn names_meet(shell: &[Piece], rule: &[Piece], case: RuleCase) -> Meets {
     }
 }
 
-/// How a position was got to, as bits: at the start of both names, within them by wildcards alone, and
-/// within them with something that is written in both.
+/// How a position was reached, as bits: at the start of both names, inside them by wildcards alone, and inside them
+/// with a shared literal.
 struct Way;
 
 impl Way {
@@ -213,9 +211,9 @@ impl Way {
     const BY_WILDCARD: u8 = 2;
     const BY_TEXT: u8 = 4;
 
-    /// The ways there are after one more character that both pieces can be.
+    /// Returns the ways after one more character that both pieces match.
     fn after(ways: u8, a: &Piece, b: &Piece, dot_is_written: bool) -> u8 {
-        // A dot within a name is in most names.
+        // A dot inside a name does not count, because most names have one.
         let is_written = |piece: &Piece, at_start: bool| match piece {
             Piece::Char('.') => at_start,
             Piece::Char(_) | Piece::Class { .. } => true,
@@ -235,7 +233,7 @@ impl Way {
     }
 }
 
-/// Both without an ending like `.py` that both have, where the rule has more to say than that.
+/// Removes a suffix like `.py` from both names if they share it and the rule has further literals.
 fn without_shared_ending<'a>(shell: &'a [Piece], rule: &'a [Piece], case: RuleCase) -> (&'a [Piece], &'a [Piece]) {
     let both = shell.iter().rev().zip(rule.iter().rev());
     let shared =
@@ -262,7 +260,7 @@ fn characters_meet(a: &Piece, b: &Piece, case: RuleCase) -> bool {
             let within = |c: char| ranges.iter().any(|(first, last)| (*first..=*last).contains(&c));
             let upper = c.to_uppercase().next().unwrap_or(*c);
             let is_in = within(*c) || (case == RuleCase::Insensitive && (within(fold(*c)) || within(upper)));
-            // In a class that disregards case a character can be both in and out.
+            // In a case-insensitive class a character can be both inside and outside.
             is_in != *negated || case == RuleCase::Insensitive && *negated
         }
         (Piece::Class { .. } | Piece::AnyChar | Piece::AnyChars, _) | (_, Piece::AnyChar | Piece::AnyChars) => true,
@@ -295,7 +293,7 @@ mod tests {
             ("/w/*env", "**/.env", false),
             ("/w/*/id_*", "**/id_rsa", true),
             ("/w/id_[a-r]sa", "**/id_rsa", true),
-            // `id_Rsa` is one for both.
+            // `id_Rsa` matches both.
             ("/w/id_[!r]sa", "**/id_rsa", true),
             ("/w/id_[!r]sa.x", "**/id_rsa", false),
             ("/w/ID_*", "**/id_rsa", true),

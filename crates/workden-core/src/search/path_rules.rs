@@ -1,7 +1,7 @@
 //! Many path rules as one automaton: a path is read once, however many rules there are.
 //!
-//! Invariant: the answer is that of trying the rules one by one, in order. A rule matches where its
-//! pattern does and none of its exceptions do, and the first that matches is the answer.
+//! Invariant: the answer is the same as from trying the rules one by one, in order. A rule matches if its pattern
+//! matches and none of its exceptions do, and the first matching rule is the answer.
 
 use std::{ops::Range, sync::Arc};
 
@@ -13,42 +13,42 @@ use super::{
 };
 use crate::{Error, Result, VirtualPath, limits};
 
-/// Rulesets that were compiled before: the same few come with every search.
+/// Compiled rulesets: the same few come with every search.
 static COMPILED: PatternCache<Compiled> = PatternCache::new();
 
-/// Rules in order, ready to say which of them is the first to match a path.
+/// Compiled rules in order, to find the first rule that matches a path.
 #[derive(Clone, Debug, Default)]
 pub struct PathRules(Arc<Compiled>);
 
 #[derive(Debug, Default)]
 struct Compiled {
     patterns: Patterns,
-    /// The exceptions of all rules. Most paths are matched by no rule, and never get here.
+    /// The exceptions of all rules. Most paths match no rule, and need no look at these.
     exceptions: Patterns,
-    /// For each rule, which of the exceptions are its own.
+    /// For each rule, the range of its exceptions.
     own: Vec<Range<usize>>,
 }
 
-/// Patterns that are told apart by their places.
+/// Patterns that are identified by index.
 #[derive(Debug)]
 enum Patterns {
-    /// All in one automaton.
+    /// All patterns in one automaton.
     Together(Regex),
-    /// One for each, where all together would be too large, or there are none.
+    /// One automaton for each pattern, if a common one would be too large, or there are no patterns.
     Apart(Vec<Regex>),
 }
 
 impl PathRules {
-    /// Compiles rules. An error comes with the place of the rule that it is about.
+    /// Compiles rules. An error comes with the index of the rule at fault.
     ///
     /// # Errors
     ///
-    /// `InvalidPattern` as for [`compile`](super::glob::compile).
+    /// Returns `InvalidPattern` as for [`compile`](super::glob::compile).
     pub fn compile(rules: &[PatternOf<'_>]) -> Result<Self, (usize, Error)> {
         COMPILED.get_or_compile(rules, || Compiled::new(rules)).map(Self)
     }
 
-    /// The place of the first rule that matches this path.
+    /// Returns the index of the first rule that matches this path.
     #[must_use]
     pub fn first_match(&self, path: &VirtualPath) -> Option<usize> {
         self.0.first_match(path.relative())
@@ -85,7 +85,7 @@ impl Patterns {
             Err(error) => Err((*rule, error)),
         };
         let texts: Vec<String> = patterns.iter().map(text).collect::<Result<_, _>>()?;
-        // Where even the text is large, the automaton of all would be as well.
+        // If the text alone is large, the common automaton would be too large as well.
         let are_small = texts.iter().map(String::len).sum::<usize>() <= limits::COMPILED_PATTERN_BYTES;
         if let Some(regex) = (are_small && !texts.is_empty()).then(|| build_regex(&texts)).flatten() {
             return Ok(Self::Together(regex));
@@ -185,7 +185,7 @@ mod tests {
         let first = |rules: &[PatternOf<'_>], typed: &str| {
             PathRules::compile(rules).unwrap().first_match(&VirtualPath::parse(typed).unwrap())
         };
-        // More than are kept, and each of them twice.
+        // More rulesets than are kept, and each of them twice.
         let names: Vec<String> = (0..pattern_cache::KEPT + 3).map(|nth| format!("name{nth}")).collect();
         for name in names.iter().chain(&names) {
             assert_eq!(first(&[rule(name, &none, RuleCase::Sensitive)], &format!("/x/{name}")), Some(0));

@@ -1,19 +1,19 @@
-//! What a grep looks for. Plain data: it is compiled where the files are.
+//! The pattern of a grep. It is plain data, and compiled next to the files.
 
 use serde::{Deserialize, Serialize};
 
-/// What to look for.
+/// The pattern of a grep.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pattern {
     /// The text or regular expression.
     pub text: String,
-    /// Which of the two it is.
+    /// Whether `text` is a regular expression or a literal.
     #[serde(default)]
     pub syntax: Syntax,
     /// Whether letter case counts.
     #[serde(default)]
     pub case: LetterCase,
-    /// Whether a match may go over the end of a line.
+    /// Whether a match may span several lines.
     #[serde(default)]
     pub span: Span,
 }
@@ -22,10 +22,10 @@ pub struct Pattern {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Syntax {
-    /// A regular expression in Rust's syntax, which is matched in linear time.
+    /// A regular expression in Rust's syntax, matched in linear time.
     #[default]
     Regex,
-    /// The text itself.
+    /// A literal text.
     Literal,
 }
 
@@ -33,16 +33,16 @@ pub enum Syntax {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LetterCase {
-    /// It does.
+    /// Letter case counts.
     #[default]
     Sensitive,
-    /// It does not.
+    /// Letter case does not count.
     Insensitive,
-    /// It does if the pattern has an upper-case letter.
+    /// Letter case counts if the pattern has an upper-case letter.
     Smart,
 }
 
-/// How far a match may go.
+/// How far a match may extend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Span {
@@ -54,12 +54,12 @@ pub enum Span {
 }
 
 impl Pattern {
-    /// A regular expression.
+    /// Creates a pattern from a regular expression.
     pub fn regex(text: impl Into<String>) -> Self {
         Self { text: text.into(), syntax: Syntax::Regex, case: LetterCase::Sensitive, span: Span::Line }
     }
 
-    /// A text as it stands.
+    /// Creates a pattern from a literal text.
     pub fn literal(text: impl Into<String>) -> Self {
         Self { syntax: Syntax::Literal, ..Self::regex(text) }
     }

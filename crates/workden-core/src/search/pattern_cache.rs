@@ -1,8 +1,8 @@
-//! Compiled rules, kept: the same few rulesets come with every search, and compiling one takes longer
-//! than a small search.
+//! A cache of compiled rules: the same few rulesets come with every search, and compiling one takes longer than a small
+//! search.
 //!
-//! Invariant: it holds a bounded number of rulesets of bounded size, and an answer is the one that
-//! compiling would give: the rules themselves are the key.
+//! Invariant: the cache holds a bounded number of rulesets of bounded size, and returns exactly what compiling would
+//! return: the rules themselves are the key.
 
 use std::{
     collections::VecDeque,
@@ -13,13 +13,13 @@ use super::glob_regex::{PatternOf, RuleCase};
 
 /// How many rulesets are kept; a new one replaces the oldest.
 pub(super) const KEPT: usize = 32;
-/// Bytes that the patterns of a ruleset may have to be kept.
+/// Bytes of the patterns of the largest ruleset that is kept.
 pub(super) const KEPT_BYTES: usize = 64 * 1024;
 
 type Key = Vec<(String, Vec<String>, RuleCase)>;
 type Rulesets<T> = VecDeque<(Key, Arc<T>)>;
 
-/// What rulesets compiled to, by their rules.
+/// Compiled rulesets, by their rules.
 pub(super) struct PatternCache<T>(Mutex<Rulesets<T>>);
 
 impl<T> PatternCache<T> {
@@ -27,7 +27,7 @@ impl<T> PatternCache<T> {
         Self(Mutex::new(VecDeque::new()))
     }
 
-    /// What these rules compiled to before, or compile to now.
+    /// Returns the compiled form of these rules from the cache, or compiles them.
     pub(super) fn get_or_compile<E>(
         &self,
         rules: &[PatternOf<'_>],
@@ -43,7 +43,7 @@ impl<T> PatternCache<T> {
         if let Some(compiled) = found(&self.0.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(compiled);
         }
-        // Not under the lock: a large ruleset must not hold up the small ones.
+        // Compiled outside the lock: a large ruleset must not delay small ones.
         let compiled = Arc::new(compile()?);
         let key = rules.iter().map(|rule| (rule.pattern.to_owned(), rule.except.to_vec(), rule.case)).collect();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! What can be asked of list, glob and grep. Plain data: requests cross a wire.
+//! The requests of list, glob and grep. They are plain data, because they cross the wire.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::{FileId, VirtualPath, Visibility, limits, setters::setters};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ListRequest {
-    /// What may be listed.
+    /// The limits on what may be listed.
     #[serde(default)]
     pub visibility: Visibility,
-    /// How the backend's paths look to the agent.
+    /// How the agent sees the backend's paths.
     #[serde(default)]
     pub view: View,
     /// How many entries to return at most.
@@ -29,9 +29,9 @@ impl Default for ListRequest {
 
 impl ListRequest {
     setters! {
-        /// Sets what may be listed.
+        /// Sets the limits on what may be listed.
         visibility: Visibility,
-        /// Sets how the backend's paths look to the agent.
+        /// Sets how the agent sees the backend's paths.
         view: View,
         /// Sets how many entries to return at most.
         keep: usize,
@@ -42,29 +42,29 @@ impl ListRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct GlobRequest {
-    /// The pattern, relative to the directory searched, or absolute when it starts with `/`.
+    /// The pattern: absolute if it starts with `/`, otherwise relative to the searched directory.
     pub pattern: String,
-    /// Files only, or directories as well.
+    /// Whether directories are returned as well.
     #[serde(default)]
     pub kinds: GlobKinds,
-    /// What to do about names that start with a dot; they are included unless told otherwise.
+    /// Whether names that start with a dot are included; by default they are.
     pub hidden: Hidden,
-    /// What to do about `.gitignore`; it is disregarded unless told otherwise.
+    /// Whether `.gitignore` is honoured; by default it is not.
     pub ignore_files: IgnoreFiles,
-    /// What may be listed.
+    /// The limits on what may be listed.
     #[serde(default)]
     pub visibility: Visibility,
-    /// How the backend's paths look to the agent.
+    /// How the agent sees the backend's paths.
     #[serde(default)]
     pub view: View,
     /// How many entries to return at most; all are counted.
     pub keep: usize,
-    /// How long it may take.
+    /// How long the search may take.
     pub deadline: Duration,
 }
 
 impl GlobRequest {
-    /// Creates a search for files that match `pattern`, hidden and ignored ones included.
+    /// Creates a search for files that match `pattern`, including hidden and ignored files.
     #[must_use]
     pub fn new(pattern: impl Into<String>) -> Self {
         Self {
@@ -82,13 +82,13 @@ impl GlobRequest {
     setters! {
         /// Sets whether directories are returned as well.
         kinds: GlobKinds,
-        /// Sets what to do about names that start with a dot.
+        /// Sets whether names that start with a dot are included.
         hidden: Hidden,
-        /// Sets what to do about `.gitignore`.
+        /// Sets whether `.gitignore` is honoured.
         ignore_files: IgnoreFiles,
-        /// Sets what may be listed.
+        /// Sets the limits on what may be listed.
         visibility: Visibility,
-        /// Sets how the backend's paths look to the agent.
+        /// Sets how the agent sees the backend's paths.
         view: View,
         /// Sets how many entries to return at most.
         keep: usize,
@@ -97,22 +97,22 @@ impl GlobRequest {
     }
 }
 
-/// A search in files.
+/// A search for lines in files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct GrepRequest {
-    /// What to look for.
+    /// The pattern to search for.
     pub pattern: Pattern,
-    /// Which files to look in: globs as `rg --glob` takes them, `!` in front for "not these".
+    /// The files to search: globs in the syntax of `rg --glob`, where a leading `!` excludes.
     #[serde(default)]
     pub filter: Vec<String>,
-    /// What to do about names that start with a dot; they are skipped unless told otherwise.
+    /// Whether names that start with a dot are included; by default they are not.
     #[serde(default)]
     pub hidden: Hidden,
-    /// What to do about `.gitignore`; it is honoured in repositories unless told otherwise.
+    /// Whether `.gitignore` is honoured; by default it is, inside repositories.
     #[serde(default)]
     pub ignore_files: IgnoreFiles,
-    /// How much to say about each match.
+    /// How much to return about each match.
     #[serde(default)]
     pub detail: Detail,
     /// How many lines to show around each match.
@@ -121,19 +121,19 @@ pub struct GrepRequest {
     /// How many matching lines of one file to find at most.
     #[serde(default)]
     pub max_count: Option<u64>,
-    /// What may be read.
+    /// The limits on what may be read.
     #[serde(default)]
     pub visibility: Visibility,
-    /// How the backend's paths look to the agent.
+    /// How the agent sees the backend's paths.
     #[serde(default)]
     pub view: View,
-    /// How many lines to return at most, the first ones by path; all are counted.
+    /// How many lines to return at most, the first ones by path; all matches are counted.
     pub keep: usize,
     /// How many matches to count before stopping.
     pub ceiling: u64,
     /// How many bytes of a line to return.
     pub line_bytes: usize,
-    /// How long it may take.
+    /// How long the search may take.
     pub deadline: Duration,
 }
 
@@ -170,7 +170,7 @@ impl GrepRequest {
         Self::new(pattern::Pattern::literal(text))
     }
 
-    /// Sets which files to look in: globs as `rg --glob` takes them, `!` in front for "not these".
+    /// Sets the files to search: globs in the syntax of `rg --glob`, where a leading `!` excludes.
     #[must_use]
     pub fn filter(mut self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.filter = globs.into_iter().map(Into::into).collect();
@@ -178,19 +178,19 @@ impl GrepRequest {
     }
 
     setters! {
-        /// Sets what to do about names that start with a dot.
+        /// Sets whether names that start with a dot are included.
         hidden: Hidden,
-        /// Sets what to do about `.gitignore`.
+        /// Sets whether `.gitignore` is honoured.
         ignore_files: IgnoreFiles,
-        /// Sets how much to say about each match.
+        /// Sets how much to return about each match.
         detail: Detail,
         /// Sets how many lines to show around each match.
         context: Context,
         /// Sets how many matching lines of one file to find at most; `None` for all.
         max_count: impl Into<Option<u64>>,
-        /// Sets what may be read.
+        /// Sets the limits on what may be read.
         visibility: Visibility,
-        /// Sets how the backend's paths look to the agent.
+        /// Sets how the agent sees the backend's paths.
         view: View,
         /// Sets how many lines to return at most.
         keep: usize,
@@ -203,29 +203,29 @@ impl GrepRequest {
     }
 }
 
-/// What to do about names that start with a dot.
+/// Whether names that start with a dot are included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hidden {
-    /// Leave them out.
+    /// Skip hidden names.
     #[default]
     Skip,
-    /// Treat them as any other.
+    /// Include hidden names.
     Include,
 }
 
-/// What to do about `.gitignore` files.
+/// Whether `.gitignore` files are honoured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IgnoreFiles {
-    /// Leave out what they name, inside repositories.
+    /// Skip ignored files inside repositories.
     #[default]
     Honour,
-    /// Take no notice of them.
+    /// Search ignored files, too.
     Disregard,
 }
 
-/// What a glob returns.
+/// The kinds of entries that a glob returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GlobKinds {
@@ -236,26 +236,26 @@ pub enum GlobKinds {
     Everything,
 }
 
-/// How much a grep says about each match.
+/// How much a grep returns about each match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Detail {
     /// The matching lines.
     #[default]
     Lines,
-    /// Only which files match: each is searched up to its first match.
+    /// The paths of the files that match: each file is searched up to its first match.
     Paths,
-    /// Which files match, and how often.
+    /// The paths of the files that match, and the number of matches in each.
     Counts,
 }
 
-/// How many lines to show around a match.
+/// The number of context lines around a match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Context {
-    /// Lines before.
+    /// Lines before the match.
     pub before: usize,
-    /// Lines after.
+    /// Lines after the match.
     pub after: usize,
 }
 
@@ -267,90 +267,88 @@ impl Context {
     }
 }
 
-/// How a backend's own paths look to the agent. A mount table sets it, so that rules and globs
-/// see the paths that the agent sees, wherever the files are.
+/// How the agent sees a backend's paths. A mount table sets the view, so that rules and globs apply to the paths that
+/// the agent sees.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct View {
-    /// What stands before the backend's paths.
+    /// The prefix of the backend's paths.
     pub prefix: VirtualPath,
-    /// The directory of the backend that is seen at `prefix`, and nothing outside of it; `/` for all.
+    /// The only directory of the backend that the agent sees, at `prefix`; `/` for the whole backend.
     #[serde(default = "VirtualPath::root", skip_serializing_if = "VirtualPath::is_root")]
     pub part: VirtualPath,
-    /// Where the search started, as the agent sees it, if not at the directory searched.
+    /// The start of the search as the agent sees it, if it is not the searched directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<VirtualPath>,
-    /// What other mounts cover, as the agent sees it: not to be entered.
+    /// The paths of other mounts as the agent sees them: the search does not enter these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shadowed: Vec<VirtualPath>,
-    /// Where else the agent sees the same files, by other mounts of them: rules on those paths hold,
-    /// too.
+    /// Other paths at which the agent sees the same files, through other mounts: rules for those paths apply, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<Alias>,
-    /// What to do about files with several names where rules are to be kept.
+    /// How a search under rules treats files with several names.
     #[serde(default)]
     pub linked: Linked,
 }
 
 impl View {
-    /// A path of the backend as the agent sees it.
+    /// Returns a path of the backend as the agent sees it.
     #[must_use]
     pub fn seen(&self, local: &VirtualPath) -> VirtualPath {
-        // Nothing outside of the part is shown; rules may still be asked about it.
+        // Paths outside the part are not shown, but rules may still be asked about them.
         local.strip_prefix(&self.part).unwrap_or_else(|| local.clone()).below(&self.prefix)
     }
 
-    /// The path in the backend of what the agent sees at a path; `None` when that is elsewhere.
+    /// Returns the backend's path for a path that the agent sees; `None` if it is in another backend.
     #[must_use]
     pub fn local(&self, seen: &VirtualPath) -> Option<VirtualPath> {
         Some(seen.strip_prefix(&self.prefix)?.below(&self.part))
     }
 
     setters! {
-        /// Sets what stands before the backend's paths.
+        /// Sets the prefix of the backend's paths.
         prefix: VirtualPath,
-        /// Sets the directory of the backend that is seen at `prefix`.
+        /// Sets the directory of the backend that the agent sees at `prefix`.
         part: VirtualPath,
-        /// Sets where the search started, as the agent sees it; `None` for the directory searched.
+        /// Sets the start of the search as the agent sees it; `None` for the searched directory.
         base: impl Into<Option<VirtualPath>>,
-        /// Sets what other mounts cover, as the agent sees it.
+        /// Sets the paths of other mounts as the agent sees them.
         shadowed: Vec<VirtualPath>,
-        /// Sets where else the agent sees the same files.
+        /// Sets the other paths at which the agent sees the same files.
         aliases: Vec<Alias>,
-        /// Sets what to do about files with several names.
+        /// Sets how a search under rules treats files with several names.
         linked: Linked,
     }
 }
 
-/// A second place where the agent sees a part of a backend.
+/// Another path at which the agent sees a directory of a backend.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Alias {
-    /// The part, as a path in the backend.
+    /// The path in the backend.
     pub local: VirtualPath,
-    /// Where it is seen, too.
+    /// The other path that the agent sees.
     pub seen: VirtualPath,
 }
 
 impl Alias {
-    /// Creates an alias: the part at `local` in the backend is seen at `seen`, too.
+    /// Creates an alias: the agent sees the directory `local` of the backend also at `seen`.
     #[must_use]
     pub fn new(local: VirtualPath, seen: VirtualPath) -> Self {
         Self { local, seen }
     }
 }
 
-/// What a grep under rules does about files with several names (hard links), of which a rule may
-/// hide any.
+/// How a grep under rules treats files with several names (hard links), any of which a rule may hide.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Linked {
-    /// Look at their other names in this backend; search those of which no name is hidden.
+    /// Look up their other names in this backend, and search the files of which no name is hidden.
     #[default]
     Look,
-    /// Search none, and name them in `Grepped::doubtful`: others know more names.
+    /// Search none of them, and list them in `Grepped::doubtful`: the caller knows further names.
     Defer,
-    /// Search these, whose names are all known, and no others; they are counted already.
+    /// Search only these, whose names the caller has checked; the skipped ones are counted already.
     Cleared(Vec<FileId>),
 }
 

@@ -1,5 +1,5 @@
-//! Patterns over texts that are no paths, such as the arguments of a command: the syntax of path
-//! patterns, with a `/` that is a character like any other, so that `*` crosses it.
+//! Patterns for text other than paths, such as the arguments of a command: the syntax of path patterns, but with `/` as
+//! an ordinary character that `*` matches.
 
 use regex_automata::meta::Regex;
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::Result;
 
-/// A pattern over a whole text; letter case counts.
+/// A pattern for a whole text; letter case counts.
 #[derive(Clone, Debug)]
 pub struct TextPattern(Regex);
 
@@ -18,7 +18,7 @@ impl TextPattern {
     ///
     /// # Errors
     ///
-    /// `InvalidPattern` when it does not parse, or is larger than [`limits`](crate::limits) allow.
+    /// Returns `InvalidPattern` if the pattern does not parse or exceeds the [`limits`](crate::limits).
     pub fn new(pattern: &str) -> Result<Self> {
         let all = text_alternatives(pattern).map_err(|why| invalid(pattern, &why))?;
         let mut text = String::from(r"\A(?:");

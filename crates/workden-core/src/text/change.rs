@@ -1,5 +1,5 @@
-//! A change to one file as a value: it travels to where the file is and is planned there, under the
-//! lock, so that no content has to travel and no other writer can get in between.
+//! A change to one file as a value: it is sent to the file and planned there, under the lock, so that no content is
+//! transferred and no other writer interferes.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,37 +17,37 @@ pub use super::edit::Replacement;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// Texts to replace, one after the other; all or none.
+    /// Texts to replace, one after the other; all or none are replaced.
     Replace(Vec<Replacement>),
     /// Lines to replace, named by number and hash.
     Hashline(HashlineEdit),
 }
 
-/// What a change comes to for a given content.
+/// The effect of a change on a given content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// What to put where: in order, not overlapping.
+    /// The splices: in order, not overlapping.
     pub splices: Vec<Splice>,
-    /// What to say of it.
+    /// The result to report.
     pub outcome: Outcome,
 }
 
-/// What a change has done.
+/// The result of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// How many places were replaced.
     Replaced(u64),
-    /// What happened to which lines, in a few words.
+    /// A short summary of the changed lines.
     Lines(String),
 }
 
 impl Change {
-    /// Plans the change of a content.
+    /// Plans the change of this content.
     ///
     /// # Errors
     ///
-    /// As [`edit::plan`] and [`hashline::apply`].
+    /// Returns the errors of [`edit::plan`] and [`hashline::apply`].
     pub fn plan(&self, path: &VirtualPath, content: &[u8]) -> Result<Plan> {
         match self {
             Self::Replace(replacements) => {

@@ -1,5 +1,5 @@
-//! What a scan keeps while a text goes by block by block: the lines or characters of a window, and
-//! whether it is UTF-8. Nothing here holds more than the window and a part of one character.
+//! The state of a scan through a text in blocks: the lines or characters of a window, and whether the text is UTF-8.
+//! Memory is bounded by the window and a part of one character.
 
 use memchr::memchr_iter;
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{Result, VirtualPath};
 
-/// Whether content that comes in pieces is UTF-8.
+/// Checks whether content in pieces is UTF-8.
 #[derive(Default)]
 pub(super) struct Utf8Check {
     carry: Vec<u8>,
@@ -18,7 +18,7 @@ pub(super) struct Utf8Check {
 
 impl Utf8Check {
     pub(super) fn take(&mut self, mut block: &[u8]) {
-        // A character that was cut is completed byte by byte; it takes three at the most.
+        // A split character is completed byte by byte, with at most three bytes.
         while let ([byte, rest @ ..], false, false) = (block, self.carry.is_empty(), self.failed) {
             self.carry.push(*byte);
             block = rest;
@@ -41,7 +41,7 @@ impl Utf8Check {
     }
 }
 
-/// The lines of a window, and how many lines there are in all.
+/// The lines of a window, and the number of lines in the text.
 pub(super) struct LineCollector {
     offset: u64,
     end: u64,
@@ -55,8 +55,8 @@ pub(super) struct LineCollector {
 
 impl LineCollector {
     pub(super) fn new(offset: u64, limit: u64, max_chars: u64) -> Self {
-        // A character has at most four bytes; one more byte shows that there was more, and a mark may
-        // come before them.
+        // A character has at most four bytes; one more byte shows that the text goes on, and a byte-order mark may come
+        // first.
         let room = max_chars.saturating_mul(4).saturating_add(1 + UTF8_BOM.len() as u64);
         let room = usize::try_from(room).unwrap_or(usize::MAX);
         Self {
@@ -84,7 +84,7 @@ impl LineCollector {
         self.newlines += memchr_iter(b'\n', rest).count() as u64;
     }
 
-    /// Splits a block where line number `line` (from 0) starts, counting the newlines before it.
+    /// Splits a block at the start of line number `line` (from 0), and counts the newlines before it.
     fn split_at_line<'b>(&mut self, block: &'b [u8], line: u64) -> (&'b [u8], &'b [u8]) {
         if self.newlines >= line {
             return block.split_at(0);
@@ -106,7 +106,7 @@ impl LineCollector {
     }
 }
 
-/// The characters of a window, and how many there are in all.
+/// The characters of a window, and the number of characters in the text.
 pub(super) struct CharCollector {
     offset: u64,
     limit: u64,
@@ -115,7 +115,7 @@ pub(super) struct CharCollector {
     shown: u64,
     carry: Vec<u8>,
     pub(super) is_utf8: bool,
-    /// Bytes of a mark that are still to come.
+    /// Bytes of a byte-order mark that are still to be skipped.
     pub(super) skip: usize,
 }
 

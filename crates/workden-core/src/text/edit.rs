@@ -1,8 +1,8 @@
-//! Exact edits: a text is replaced where it stands, once unless told otherwise.
+//! Exact edits: a text is replaced where it occurs, by default exactly once.
 //!
-//! Invariant: bytes outside the replaced spans are kept. An edit is planned as splices of the
-//! original bytes, so a UTF-8 file keeps its line endings, its mark and its missing final newline
-//! by construction; other encodings are decoded, edited, encoded and compared outside the spans.
+//! Invariant: bytes outside the replaced spans are kept. An edit is planned as splices of the original bytes, so a
+//! UTF-8 file keeps its line endings, its byte-order mark and its missing final newline by construction; other
+//! encodings are decoded, edited, encoded and compared outside the spans.
 
 use memchr::{memchr, memchr_iter, memmem};
 use serde::{Deserialize, Serialize};
@@ -17,39 +17,39 @@ use crate::{Error, ErrorKind, Result, VirtualPath, limits};
 /// One text to replace by another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replacement {
-    /// The text as it stands in the file.
+    /// The text to replace, as it occurs in the file.
     pub old: String,
-    /// What to put there.
+    /// The replacement.
     pub new: String,
-    /// How often it may stand there.
+    /// How often the text may occur.
     #[serde(default)]
     pub occurrences: Occurrences,
 }
 
 impl Replacement {
-    /// Replaces the one place where `old` stands.
+    /// Replaces the only occurrence of `old`.
     pub fn once(old: impl Into<String>, new: impl Into<String>) -> Self {
         Self { old: old.into(), new: new.into(), occurrences: Occurrences::One }
     }
 
-    /// Replaces every place where `old` stands.
+    /// Replaces every occurrence of `old`.
     pub fn all(old: impl Into<String>, new: impl Into<String>) -> Self {
         Self { old: old.into(), new: new.into(), occurrences: Occurrences::All }
     }
 }
 
-/// How many places an edit changes.
+/// How many occurrences an edit changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Occurrences {
-    /// Exactly one; a text that stands there more often is refused.
+    /// Exactly one; a text with more occurrences is refused.
     #[default]
     One,
-    /// All there are, and at least one.
+    /// All occurrences, at least one.
     All,
 }
 
-/// What an edit does to a content: splices in order, not overlapping.
+/// The effect of an edit on a content: splices in order, not overlapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditPlan {
     /// The changes to the original bytes.
@@ -59,27 +59,27 @@ pub struct EditPlan {
 }
 
 impl EditPlan {
-    /// The content after the edit.
+    /// Returns the content after the edit.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` when the splices do not fit the content.
+    /// Returns `InvalidArgument` if the splices do not fit the content.
     pub fn apply(&self, content: &[u8]) -> Result<Vec<u8>> {
         apply_splices(content, &self.splices)
     }
 }
 
-/// Plans several replacements, each on the outcome of the one before; all or nothing.
+/// Plans several replacements, each on the result of the previous one; all or none apply.
 ///
 /// # Errors
 ///
-/// - `NoMatch`: not found; the answer shows the nearest lines and how they differ.
-/// - `Ambiguous`: found more than once; the answer has the line numbers.
-/// - `NotText`: binary, or text that cannot be changed without loss.
-/// - `InvalidArgument`: an empty `old`, or no replacement at all.
-/// - `TooLarge`: the outcome would be larger than a file that can be edited.
+/// - `NoMatch`: `old` does not occur; the message shows the nearest lines and how they differ.
+/// - `Ambiguous`: `old` occurs more than once; the message has the line numbers.
+/// - `NotText`: the content is binary, or text that cannot be changed without loss.
+/// - `InvalidArgument`: `old` is empty, or the list of replacements is.
+/// - `TooLarge`: the result would be larger than a file that can be edited.
 pub fn plan(path: &VirtualPath, content: &[u8], replacements: &[Replacement]) -> Result<EditPlan> {
-    // Looking for the text goes along with looking whether it is text: one way through memory.
+    // The search for the text runs along with the check for UTF-8: one pass through memory.
     let mut places = match replacements {
         [Replacement { old, occurrences: Occurrences::One, .. }] if !old.is_empty() => Some(Places::of(old)),
         _ => None,
@@ -93,7 +93,7 @@ pub fn plan(path: &VirtualPath, content: &[u8], replacements: &[Replacement]) ->
         None => Err(not_text("edit", path)),
         Some(Encoding::Utf8) => plan_utf8(path, content, replacements, places),
         Some(Encoding::Utf8Bom) => {
-            // The mark is no part of the text, as in every other encoding that has one.
+            // The byte-order mark is not part of the text, as in every other encoding that has one.
             let mut plan = plan_utf8(path, content.get(UTF8_BOM.len()..).unwrap_or_default(), replacements, None)?;
             for splice in &mut plan.splices {
                 splice.start += UTF8_BOM.len() as u64;
@@ -105,7 +105,7 @@ pub fn plan(path: &VirtualPath, content: &[u8], replacements: &[Replacement]) ->
     }
 }
 
-/// Plans edits of a text; `places` are those of the only one, where they are known already.
+/// Plans edits of a text; `places` are the occurrences for a single edit, if they are already known.
 fn plan_utf8(
     path: &VirtualPath,
     content: &[u8],
@@ -163,8 +163,8 @@ fn plan_one(
             .hint("give the lines around the place, and put them into the new text as well")),
         };
     }
-    // A model sees lines without their endings, so in a file that has only CRLF a plain newline
-    // means CRLF, in what is looked for and in what is put there.
+    // A model sees lines without their endings, so in a file with only CRLF endings a plain newline means CRLF, in the
+    // old text and in the new one.
     let crlf = (old.contains('\n') || new.contains('\n')) && has_only_crlf(content);
     let new = if crlf { with_crlf(new) } else { new.clone() };
     if crlf && memmem::find(content, old.as_bytes()).is_none() {
@@ -174,7 +174,7 @@ fn plan_one(
     }
 }
 
-/// Plans to put `new` where `found` stands; `typed` is how errors call it.
+/// Plans to replace `found` by `new`; errors quote it as `typed`.
 fn replace(
     path: &VirtualPath,
     content: &[u8],
@@ -198,7 +198,7 @@ fn replace(
     if count == 0 {
         return Err(near_miss::not_found(path, content, typed));
     }
-    // A short text that stands there often, replaced by a long one, can ask for any amount.
+    // A short text with many occurrences and a long replacement can make the result arbitrarily large.
     let size = (content.len() - count * found.len()) as u64;
     let size = size.saturating_add((count as u64).saturating_mul(new.len() as u64));
     if size > limits::EDIT_BYTES.max(content.len() as u64) {
@@ -227,12 +227,12 @@ fn replace(
     Ok(EditPlan { splices, replaced: count as u64 })
 }
 
-/// Places beyond this become one splice over all of them: a splice a byte would cost many times
-/// the content.
+/// More occurrences than this become one splice over all of them: a splice for each byte would cost many times the
+/// content.
 const SEPARATE_SPLICES: usize = 1_000;
 
-/// Where a text stands that is to be replaced once: every place, overlapping ones too, because
-/// two ways to read an edit are two matches.
+/// The occurrences of a text that is to be replaced once: all of them, including overlapping ones, because two ways to
+/// read an edit are two matches.
 struct Places<'t> {
     finder: memmem::Finder<'t>,
     starts: Vec<usize>,
@@ -244,7 +244,7 @@ impl<'t> Places<'t> {
         Self { finder: memmem::Finder::new(text), starts: Vec::new(), next: 0 }
     }
 
-    /// Looks on, up to `end`.
+    /// Continues the search up to `end`.
     fn look(&mut self, content: &[u8], end: usize) {
         while self.starts.len() <= MOST_PLACES
             && let Some(found) = content.get(self.next..end).and_then(|part| self.finder.find(part))
@@ -252,7 +252,7 @@ impl<'t> Places<'t> {
             self.starts.push(self.next + found);
             self.next += found + 1;
         }
-        // What begins before the end may be whole only after it.
+        // An occurrence that starts before the end may end after it.
         let length = self.finder.needle().len();
         self.next = self.next.max((end + 1).saturating_sub(length));
     }
@@ -263,9 +263,9 @@ impl<'t> Places<'t> {
     }
 }
 
-/// How many places an `Ambiguous` error looks at.
+/// How many occurrences an `Ambiguous` error looks at.
 const MOST_PLACES: usize = 1_000;
-/// How many line numbers it shows.
+/// How many line numbers an `Ambiguous` error shows.
 const SHOWN_PLACES: usize = 10;
 
 fn ambiguous(path: &VirtualPath, content: &[u8], old: &str, starts: &[usize]) -> Error {
@@ -297,12 +297,12 @@ fn ambiguous(path: &VirtualPath, content: &[u8], old: &str, starts: &[usize]) ->
     .refused_for(near_miss::as_data(path, starts.len() as u64, old))
 }
 
-/// Whether every line ending of a content is CRLF, and there is at least one.
+/// Whether a content has line endings, and all of them are CRLF.
 pub(super) fn has_only_crlf(content: &[u8]) -> bool {
     memchr(b'\n', content).is_some() && memchr_iter(b'\n', content).all(|at| at > 0 && content[at - 1] == b'\r')
 }
 
-/// Every newline as CRLF, those that are it already included.
+/// Turns every line ending into CRLF.
 pub(super) fn with_crlf(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
@@ -311,7 +311,7 @@ fn plan_transcoded(path: &VirtualPath, content: &[u8], replacements: &[Replaceme
     let (encoding, text) = decode_losslessly("edit", path, content)?;
     let EditPlan { splices, replaced } = plan_utf8(path, text.as_bytes(), replacements, None)?;
     let edited = apply_splices(text.as_bytes(), &splices)?;
-    // Splices replace text by text at places where text was found, so this is text again.
+    // Splices replace text by text, so the result is text again.
     let edited = String::from_utf8(edited).map_err(|_| not_text("edit", path))?;
     let encoded = encoding.encode(&edited).ok_or_else(|| {
         Error::new(
@@ -330,10 +330,10 @@ fn plan_transcoded(path: &VirtualPath, content: &[u8], replacements: &[Replaceme
     Ok(EditPlan { splices: vec![splice], replaced })
 }
 
-/// The splice from the first to the last place that was edited; `None` when encoding the edited
-/// text changed a byte before or after that.
+/// Returns the splice from the first to the last edited place; `None` if encoding the edited text changed a byte
+/// outside it.
 fn outside_kept(content: &[u8], encoded: &[u8], text: &str, edits: &[Splice], encoding: Encoding) -> Option<Splice> {
-    // A splice between what two texts have in common may begin or end inside a character.
+    // A splice between the common parts of two texts may start or end inside a character.
     let mut first = usize::try_from(edits.first()?.start).ok()?;
     let mut last = usize::try_from(edits.last()?.end).ok()?;
     while !text.is_char_boundary(first) {

@@ -1,14 +1,14 @@
-//! Which encoding a text is in, and the way there and back without loss.
+//! The encoding of a text, and lossless decoding and encoding.
 //!
-//! Invariant: what `encode` gives for an unchanged text is the bytes it was decoded from; where
-//! that does not hold (a guess was wrong, a stateful encoding), editing is refused, not attempted.
+//! Invariant: `encode` of an unchanged text returns the bytes that it was decoded from. If it does not (a wrong guess,
+//! a stateful encoding), editing is refused.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use crate::{Error, ErrorKind, Result, VirtualPath};
 
-/// How far into a file a NUL makes it binary.
+/// A NUL within this many bytes makes a file binary.
 pub const BINARY_SNIFF_BYTES: usize = 64 * 1024;
 
 pub(super) const UTF8_BOM: &[u8] = b"\xEF\xBB\xBF";
@@ -24,12 +24,12 @@ pub enum Encoding {
     Utf16Le,
     /// UTF-16, big endian, with its byte order mark.
     Utf16Be,
-    /// One of the encodings before Unicode, as guessed from the bytes.
+    /// A legacy encoding, guessed from the bytes.
     Legacy(&'static encoding_rs::Encoding),
 }
 
 impl Encoding {
-    /// The encoding that a byte order mark announces.
+    /// Returns the encoding of a byte order mark.
     #[must_use]
     pub fn from_bom(head: &[u8]) -> Option<Self> {
         match encoding_rs::Encoding::for_bom(head) {
@@ -40,14 +40,14 @@ impl Encoding {
         }
     }
 
-    /// The encoding of a whole text; `None` when it is binary.
+    /// Returns the encoding of a whole text; `None` if it is binary.
     #[must_use]
     pub fn detect(content: &[u8]) -> Option<Self> {
         Self::detect_beside(content, |_| {})
     }
 
-    /// As [`Encoding::detect`]; of a text that may be UTF-8 without a mark, `seen` is told how far it
-    /// was looked through, while that part is still in the processor's cache.
+    /// Like [`Encoding::detect`], but reports to `seen` how far a possible UTF-8 text without a mark was checked, while
+    /// that part is still in the processor's cache.
     pub(crate) fn detect_beside(content: &[u8], seen: impl FnMut(usize)) -> Option<Self> {
         match Self::from_bom(content) {
             Some(Self::Utf8Bom) if simdutf8::basic::from_utf8(content).is_err() => Some(Self::guess(content)),
@@ -58,7 +58,7 @@ impl Encoding {
         }
     }
 
-    /// A guess among the encodings before Unicode, for bytes that are not UTF-8.
+    /// Guesses a legacy encoding for bytes that are not UTF-8.
     #[must_use]
     pub fn guess(content: &[u8]) -> Self {
         let mut guess = Guess::default();
@@ -66,11 +66,11 @@ impl Encoding {
         guess.finish()
     }
 
-    /// Decodes a whole text, leaving a byte order mark out.
+    /// Decodes a whole text, without its byte order mark.
     ///
     /// # Errors
     ///
-    /// `None` when the bytes do not belong to this encoding, so that decoding would lose some.
+    /// Returns `None` if the bytes are invalid in this encoding, so that decoding would lose some.
     #[must_use]
     pub fn decode(self, content: &[u8]) -> Option<String> {
         match self {
@@ -84,7 +84,7 @@ impl Encoding {
         }
     }
 
-    /// Decodes what may be a piece of a text, putting U+FFFD where bytes do not belong.
+    /// Decodes a piece of a text, with U+FFFD for invalid bytes.
     #[must_use]
     pub fn decode_lossy(self, piece: &[u8]) -> String {
         match self {
@@ -95,8 +95,7 @@ impl Encoding {
         }
     }
 
-    /// Encodes a whole text, byte order mark included; `None` when a character has no place in
-    /// this encoding.
+    /// Encodes a whole text with its byte order mark; `None` if the encoding lacks a character.
     #[must_use]
     pub fn encode(self, text: &str) -> Option<Vec<u8>> {
         match self {
@@ -111,7 +110,7 @@ impl Encoding {
         }
     }
 
-    /// What to call it.
+    /// Returns the name of the encoding.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
@@ -134,10 +133,10 @@ impl Encoding {
     }
 }
 
-/// Guesses an encoding from content that comes in pieces.
+/// Guesses an encoding from content in pieces.
 ///
-/// What counts is a stretch from the first byte that is not ASCII, however the content is cut up:
-/// so a window, a whole text and an edit of one file are read in the same encoding.
+/// The guess depends on a stretch from the first byte that is not ASCII, however the content is split: so a window, a
+/// whole text and an edit of one file are read in the same encoding.
 pub(crate) struct Guess {
     detector: EncodingDetector,
     room: usize,
@@ -150,7 +149,7 @@ impl Default for Guess {
 }
 
 impl Guess {
-    /// Takes the next piece.
+    /// Adds the next piece.
     pub(crate) fn take(&mut self, piece: &[u8]) {
         let start = match self.room {
             GUESSED_BYTES => piece.iter().position(|byte| !byte.is_ascii()).unwrap_or(piece.len()),
@@ -162,7 +161,7 @@ impl Guess {
         self.room -= fed.len();
     }
 
-    /// The guess.
+    /// Returns the guess.
     pub(crate) fn finish(mut self) -> Encoding {
         if self.room > 0 {
             self.detector.feed(&[], true);
@@ -174,10 +173,10 @@ impl Guess {
 /// How many bytes a guess is made from.
 const GUESSED_BYTES: usize = 1024 * 1024;
 
-/// Bytes that are looked through at a time: they fit the cache of one processor.
+/// Bytes that are checked at a time: they fit in the cache of one processor.
 const BLOCK_BYTES: usize = 256 * 1024;
 
-/// Whether content is UTF-8, in blocks that end with a line: no character reaches over that.
+/// Whether content is UTF-8, checked in blocks that end with a line, because no character contains a line ending.
 fn is_utf8(content: &[u8], mut seen: impl FnMut(usize)) -> bool {
     let mut at = 0;
     while at < content.len() {
@@ -193,7 +192,7 @@ fn is_utf8(content: &[u8], mut seen: impl FnMut(usize)) -> bool {
     true
 }
 
-/// Whether content is to be taken as binary: a NUL in its first 64 KiB, and no UTF-16 mark.
+/// Whether content counts as binary: a NUL in its first 64 KiB, and no UTF-16 mark.
 #[must_use]
 pub fn is_binary(content: &[u8]) -> bool {
     let head = &content[..content.len().min(BINARY_SNIFF_BYTES)];
@@ -201,7 +200,7 @@ pub fn is_binary(content: &[u8]) -> bool {
         && !matches!(Encoding::from_bom(head), Some(Encoding::Utf16Le | Encoding::Utf16Be))
 }
 
-/// The error for text that turns out not to be text.
+/// Returns the error for content that is not text.
 pub(crate) fn not_text(verb: &str, path: &VirtualPath) -> Error {
     Error::new(ErrorKind::NotText, format!("cannot {verb} `{path}` as text: it is a binary file"))
         .hint(if verb == "edit" { "write the whole file instead" } else { "read it as bytes instead" })
@@ -220,7 +219,7 @@ fn encode_utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
     std::iter::once(0xFEFF).chain(text.encode_utf16()).flat_map(bytes).collect()
 }
 
-/// The decoded text of `content`, if going there and back loses nothing.
+/// Returns the decoded text of `content`, if encoding it again restores the same bytes.
 pub(crate) fn decode_losslessly(verb: &str, path: &VirtualPath, content: &[u8]) -> Result<(Encoding, String)> {
     let encoding = Encoding::detect(content).ok_or_else(|| not_text(verb, path))?;
     let lossless = encoding.decode(content).filter(|text| encoding.encode(text).is_some_and(|back| back == content));

@@ -1,5 +1,5 @@
-//! Hashline edits: lines are named by number and a two-digit hash, so that a stale number is
-//! noticed. Format, order of checks and messages are those of the field's reference.
+//! Hashline edits: lines are named by number and a two-digit hash, so that a stale number is detected. The format, the
+//! order of checks and the messages follow the reference implementation.
 
 use std::fmt::Write;
 
@@ -13,21 +13,20 @@ use super::{
 };
 use crate::{Error, ErrorKind, Result, VirtualPath, setters::setters};
 
-/// The hash of a line: the first two hexadecimal digits of its MD5. A check against slips, not
-/// against an adversary.
+/// Returns the hash of a line: the first two hexadecimal digits of its MD5. It detects mistakes, not attacks.
 #[must_use]
 pub fn line_hash(line: &str) -> String {
     format!("{:02x}", Md5::digest(line.as_bytes())[0])
 }
 
-/// Shows an excerpt as `number:hash|line`, with the footer of a numbered read.
+/// Formats an excerpt as `number:hash|line`, with the footer of a numbered read.
 #[must_use]
 pub fn format(excerpt: &Excerpt) -> Numbered {
     let mut shown = render(excerpt, |out, number, line| {
         let _ = write!(out, "{number}:{}|{line}", line_hash(line));
     });
     if shown.total == 0 {
-        // An empty file has a first line to edit, and its hash must be there to be named.
+        // An empty file has a first line to edit, and an edit must be able to name its hash.
         shown.text = format!("1:{}|", line_hash(""));
     }
     shown
@@ -39,26 +38,26 @@ pub fn format(excerpt: &Excerpt) -> Numbered {
 pub struct HashlineEdit {
     /// The first line, from 1.
     pub start_line: u64,
-    /// Its hash.
+    /// The hash of the first line.
     pub start_hash: String,
-    /// What to put there; empty for nothing.
+    /// The new lines; empty to delete.
     pub new_content: String,
-    /// The last line, if there is more than one.
+    /// The last line, for a range of lines.
     #[serde(default)]
     pub end_line: Option<u64>,
-    /// Its hash, if it is to be checked.
+    /// The hash of the last line, to check it.
     #[serde(default)]
     pub end_hash: Option<String>,
-    /// The hashes of all lines of the range, first and last included, if they are to be checked.
+    /// The hashes of all lines of the range, including the first and the last, to check them.
     #[serde(default)]
     pub range_hashes: Option<Vec<String>>,
-    /// Whether to replace the lines or to add after the first.
+    /// Whether to replace the lines or to insert after the first.
     #[serde(default)]
     pub placement: Placement,
 }
 
 impl HashlineEdit {
-    /// Creates an edit that replaces the line `start_line`, of the hash `start_hash`, with `new_content`.
+    /// Creates an edit that replaces the line `start_line` with the hash `start_hash` by `new_content`.
     #[must_use]
     pub fn new(start_line: u64, start_hash: impl Into<String>, new_content: impl Into<String>) -> Self {
         Self {
@@ -79,7 +78,7 @@ impl HashlineEdit {
         end_hash: impl Into<Option<String>>,
         /// Sets the hashes that the lines of the range must have, first and last included; `None` for any.
         range_hashes: impl Into<Option<Vec<String>>>,
-        /// Sets whether to replace the lines or to add after the first.
+        /// Sets whether to replace the lines or to insert after the first.
         placement: Placement,
     }
 }
@@ -95,12 +94,12 @@ pub enum Placement {
     InsertAfter,
 }
 
-/// What a hashline edit makes of a text.
+/// The result of a hashline edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HashlineOutcome {
-    /// The text after it.
+    /// The text after the edit.
     pub text: String,
-    /// What happened, in a few words.
+    /// A short summary.
     pub summary: String,
 }
 
@@ -108,8 +107,8 @@ pub struct HashlineOutcome {
 ///
 /// # Errors
 ///
-/// `OutOfRange` for a line that is not there, `Conflict` for a hash that does not fit,
-/// `InvalidArgument` for arguments that contradict each other.
+/// Returns `OutOfRange` if a line does not exist, `Conflict` if a hash does not match, and `InvalidArgument` if the
+/// arguments contradict each other.
 pub fn apply(path: &VirtualPath, before: &str, edit: &HashlineEdit) -> Result<HashlineOutcome> {
     let (body, newline) = match before.strip_suffix('\n') {
         Some(body) => (body, "\n"),
@@ -138,15 +137,15 @@ pub fn apply(path: &VirtualPath, before: &str, edit: &HashlineEdit) -> Result<Ha
     lines.splice(range, new);
     let mut text = lines.join("\n") + newline;
     if lost_the_end && has_only_crlf(before.as_bytes()) && text.ends_with('\r') {
-        // The line that is now last had CRLF at its end, not a carriage return in it.
+        // The `\r` of the line that is now last was part of a CRLF ending, not of the line.
         text.pop();
     }
-    // In a file of CRLF lines the new ones get what their neighbours have.
+    // New lines in a file with CRLF endings get CRLF endings.
     let text = if has_only_crlf(before.as_bytes()) { with_crlf(&text) } else { text };
     Ok(HashlineOutcome { text, summary })
 }
 
-/// Makes every check in the reference's order; gives the range as indices.
+/// Makes every check in the order of the reference implementation; returns the range as indices.
 fn check(path: &VirtualPath, lines: &[&str], edit: &HashlineEdit) -> Result<(usize, usize)> {
     let count = lines.len();
     let refuse = |kind, why: String| {

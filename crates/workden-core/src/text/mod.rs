@@ -1,5 +1,6 @@
-//! Text as people and models read and change it: encodings, windows, numbered lines, exact edits
-//! and hashline edits. Pure functions over bytes; nothing here opens.
+//! Text for people and models: encodings, windows, numbered lines, exact edits and hashline edits. All functions are
+//! pure; none opens a file.
+
 
 pub mod change;
 mod collect;

@@ -1,7 +1,6 @@
-//! Why a text to replace was not found: the nearest lines, and how they differ.
+//! The explanation of a failed edit: the nearest lines, and how they differ.
 //!
-//! A near miss is only ever shown, never applied: guessing where an edit belongs is how files get
-//! damaged.
+//! A near miss is only shown, never applied: an edit at a guessed place can damage the file.
 
 use strsim::normalized_levenshtein;
 use unicode_normalization::UnicodeNormalization;
@@ -11,29 +10,29 @@ use crate::{Error, ErrorKind, Refusal, VirtualPath};
 
 /// Content beyond this is not compared line by line.
 const COMPARED_BYTES: usize = 4 * 1024 * 1024;
-/// Lines beyond this are not compared for likeness, which is the costly part.
+/// Lines beyond this are not compared for similarity, which is the costly part.
 const LIKENED_LINES: usize = 5_000;
-/// Pairs of characters beyond this are not compared for likeness.
+/// Pairs of characters beyond this are not compared for similarity.
 const LIKENED_PAIRS: usize = 60_000_000;
-/// The same for parts of lines.
+/// The same limit for parts of lines.
 const LIKENED_PART_PAIRS: usize = 20_000_000;
-/// What a part that is like the text counts for, against a whole line that is.
+/// The weight of a similar part of a line, relative to a similar whole line.
 const PART_COUNTS: f64 = 0.95;
-/// Comparisons of two lines, long lines counting for more, before the search for a reason ends.
+/// Comparisons of two lines, with long lines counting for more, before the search for a reason ends.
 const COMPARISON_STEPS: usize = 4_000_000;
 /// Characters of one line that are compared or shown.
 const LINE_CHARS: usize = 200;
-/// Lines of the nearest place that are shown.
+/// Lines shown of the nearest place.
 const SHOWN_LINES: usize = 6;
-/// Below this likeness a line is not worth showing.
+/// Lines below this similarity are not shown.
 const WORTH_SHOWING: f64 = 0.6;
 
-/// The error for a text that is not there only once, as data; with as much of the text as is shown.
+/// Returns the refusal for a text that does not occur exactly once, with the shown part of the text.
 pub(super) fn as_data(path: &VirtualPath, matches: u64, old: &str) -> Refusal {
     Refusal::Edit { path: path.clone(), matches, old_text: old.chars().take(LINE_CHARS).collect() }
 }
 
-/// The error for a text that is not in the content.
+/// Returns the error for a text that does not occur in the content.
 pub(super) fn not_found(path: &VirtualPath, content: &[u8], old: &str) -> Error {
     let head = &content[..content.len().min(COMPARED_BYTES)];
     let text = Encoding::Utf8.decode_lossy(head);
@@ -44,7 +43,7 @@ pub(super) fn not_found(path: &VirtualPath, content: &[u8], old: &str) -> Error 
     if text.is_empty() {
         return error(": the file is empty".to_owned()).hint("write the file instead");
     }
-    // What follows the last line break is no line when it is nothing.
+    // An empty string after the last line break is not a line.
     let have: Vec<&str> = text.strip_suffix('\n').unwrap_or(&text).split('\n').collect();
     let want: Vec<&str> = old.strip_suffix('\n').unwrap_or(old).split('\n').collect();
 
@@ -89,7 +88,7 @@ pub(super) fn not_found(path: &VirtualPath, content: &[u8], old: &str) -> Error 
     }
 }
 
-/// A text as an error shows it: the first line, not too long.
+/// Shortens a text for an error: its first line, of limited length.
 pub(super) fn quoted(text: &str) -> String {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
     let more = if text.trim_end().lines().count() > 1 { " (and the lines after it)" } else { "" };
@@ -129,7 +128,7 @@ fn numbered(have: &[&str], at: usize, lines: usize) -> String {
     text.join("\n")
 }
 
-/// A way in which lines can be alike without being the same, tried in this order.
+/// A kind of difference between similar lines, tried in this order.
 struct Difference {
     alike: fn(&str, &str) -> bool,
     hint: &'static str,
@@ -164,7 +163,7 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split_whitespace()
 }
 
-/// The line with look-alikes folded and composed forms decomposed.
+/// Returns the line with look-alikes folded and composed forms decomposed.
 fn plain(line: &str) -> impl Iterator<Item = char> + '_ {
     line.trim().nfkd().map(|c| match c {
         '\u{2018}' | '\u{2019}' | '\u{201A}' | '\u{2032}' | '`' | '\u{b4}' => '\'',
@@ -178,10 +177,10 @@ fn same_case(have: &str, want: &str) -> bool {
     have.trim().chars().flat_map(char::to_lowercase).eq(want.trim().chars().flat_map(char::to_lowercase))
 }
 
-/// Where all wanted lines are alike the lines there, one below the other.
+/// Finds consecutive lines that are all similar to the wanted lines.
 ///
-/// Lines that repeat make this quadratic, and so does a line of nothing but space, so it stops when
-/// `steps` are used up: no answer is better than a late one.
+/// Repeated lines make this quadratic, and so does a blank line, so the search ends when `steps` are used up: no answer
+/// is better than a late one.
 fn find_lines(have: &[&str], want: &[&str], alike: fn(&str, &str) -> bool, steps: &mut usize) -> Option<usize> {
     let (lead, first) = want.iter().enumerate().find(|(_, line)| !line.trim().is_empty())?;
     let mut is_alike = |have: &str, want: &str| {
@@ -193,7 +192,7 @@ fn find_lines(have: &[&str], want: &[&str], alike: fn(&str, &str) -> bool, steps
     })
 }
 
-/// Where the line is that is most like the first wanted line with something in it.
+/// Finds the line that is most similar to the first wanted line that is not blank.
 fn most_alike(have: &[&str], want: &[&str]) -> Option<usize> {
     let (lead, wanted) = want.iter().enumerate().find(|(_, line)| !line.trim().is_empty())?;
     let wanted = short(wanted.trim());
@@ -221,12 +220,12 @@ fn most_alike(have: &[&str], want: &[&str]) -> Option<usize> {
     best.1
 }
 
-/// How like the wanted text the likest part of a line is, of as many words as the text has. It ends
+/// Returns the similarity of the wanted text to the most similar part of a line with as many words. The comparison ends
 /// when `pairs` of characters are used up.
 fn likest_part(line: &str, wanted: &str, pairs: &mut usize) -> f64 {
     let count = words(wanted).count();
     let wanted_chars = wanted.chars().count();
-    // Where each word starts and ends.
+    // The start and the end of each word.
     let at = |word: &str| word.as_ptr() as usize - line.as_ptr() as usize;
     let places: Vec<(usize, usize)> = words(line).map(|word| (at(word), at(word) + word.len())).collect();
     if count == 0 || places.len() <= count {
@@ -236,7 +235,7 @@ fn likest_part(line: &str, wanted: &str, pairs: &mut usize) -> f64 {
     for window in places.windows(count) {
         let part = &line[window[0].0..window[count - 1].1];
         let part_chars = part.chars().count();
-        // Too long or too short to be worth showing, whatever is in it.
+        // The part is too long or too short to be worth showing, whatever it contains.
         if part_chars.min(wanted_chars) * 2 < part_chars.max(wanted_chars) {
             continue;
         }
@@ -247,7 +246,7 @@ fn likest_part(line: &str, wanted: &str, pairs: &mut usize) -> f64 {
     best
 }
 
-/// The wanted lines without the numbers of a numbered or hashline read, if every line has one.
+/// Returns the wanted lines without the numbers of a numbered or hashline read, if every line has one.
 fn without_line_numbers(want: &[&str]) -> Option<String> {
     let stripped: Option<Vec<&str>> = want
         .iter()

@@ -1,4 +1,4 @@
-//! Lines as a model reads them: the line number right-aligned to six columns, a tab, the line.
+//! Numbered lines for a model: the line number right-aligned to six columns, a tab, the line.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use crate::limits;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Numbered {
-    /// The numbered lines, and a footer when lines are left. Empty for an empty file.
+    /// The numbered lines, and a footer if further lines follow. Empty for an empty file.
     pub text: String,
     /// How many lines were skipped.
     pub offset: u64,
@@ -19,18 +19,18 @@ pub struct Numbered {
     pub shown: u64,
     /// How many lines the file has.
     pub total: u64,
-    /// Whether the ceiling of characters ended the window early.
+    /// Whether the limit of characters ended the window early.
     pub cut: Cut,
 }
 
 impl Numbered {
-    /// How many lines come after the window.
+    /// Returns the number of lines after the window.
     #[must_use]
     pub fn left(&self) -> u64 {
         self.total.saturating_sub(self.offset).saturating_sub(self.shown)
     }
 
-    /// Numbers an excerpt of lines, keeping under the ceiling with the numbers counted in.
+    /// Numbers an excerpt of lines, within the limit of characters, which includes the numbers.
     #[must_use]
     pub fn of(excerpt: &Excerpt) -> Self {
         render(excerpt, |out, number, line| {

@@ -1,8 +1,8 @@
 //! Windows into a text of any size: some lines of it, or some characters.
 //!
-//! Invariant: memory is bounded by the window's ceiling, never by the text. The text is read once
-//! from start to end in small blocks (the end is needed for "how many lines are left"); only a text
-//! before Unicode is read again, so that every window of it is read in one encoding.
+//! Invariant: memory is bounded by the window's limit, never by the text. The text is read once from start to end in
+//! small blocks (the end is needed for the number of remaining lines); only a text in a legacy encoding is read again,
+//! so that all of its windows are decoded in the same encoding.
 
 use std::{
     cell::Cell,
@@ -20,16 +20,16 @@ use super::{
 use crate::{Error, ErrorKind, Result, Version, VersionHasher, VirtualPath};
 
 const BLOCK_BYTES: usize = 128 * 1024;
-/// Most texts are smaller than this, and need no more room.
+/// Most texts are smaller than this, and need no larger buffer.
 const FIRST_BLOCK_BYTES: usize = 16 * 1024;
 
-/// A text that can be read from its start, as often as needed.
+/// A text that can be read repeatedly from its start.
 pub trait TextSource {
     /// Starts reading at the first byte.
     ///
     /// # Errors
     ///
-    /// Whatever stands in the way of reading.
+    /// Returns the error of opening the text.
     fn open(&self) -> io::Result<Box<dyn Read + '_>>;
 }
 
@@ -43,7 +43,7 @@ impl TextSource for &[u8] {
 ///
 /// # Errors
 ///
-/// `NotText` for binary content, `OutOfRange` for a line offset past the end, `Io` when reading
+/// Returns `NotText` if the content is binary, `OutOfRange` if the line offset is past the end, and `Io` if reading
 /// fails.
 pub fn excerpt(path: &VirtualPath, source: &dyn TextSource, window: TextWindow) -> Result<Excerpt> {
     let source = &Versioned { source, whole: Cell::new(None) };
@@ -57,7 +57,7 @@ pub fn excerpt(path: &VirtualPath, source: &dyn TextSource, window: TextWindow) 
     })
 }
 
-/// A source that notes the version and the size of what is read, the first time it is read to its end.
+/// A source that records the version and the size of the content, the first time it is read to its end.
 struct Versioned<'a> {
     source: &'a dyn TextSource,
     whole: Cell<Option<(Version, u64)>>,
@@ -91,14 +91,14 @@ impl Read for VersionedReader<'_> {
     }
 }
 
-/// Opens the source, transcoded to UTF-8 where a mark says UTF-16. Another mark is left in.
+/// Opens the source, transcoded to UTF-8 if a mark announces UTF-16. Another mark is not removed.
 fn open_unicode<'a>(path: &VirtualPath, source: &'a dyn TextSource) -> Result<(Encoding, Box<dyn Read + 'a>)> {
     let mut head = Vec::with_capacity(BINARY_SNIFF_BYTES);
     let mut reader = open(path, source)?;
     reader.by_ref().take(BINARY_SNIFF_BYTES as u64).read_to_end(&mut head).map_err(|error| unreadable(path, &error))?;
     match Encoding::from_bom(&head) {
         Some(encoding @ (Encoding::Utf16Le | Encoding::Utf16Be)) => {
-            // The decoder overlooks a mark that nothing follows.
+            // The decoder does not remove a mark with no text after it.
             let has_text = head.len() > 2;
             let reader = if has_text { open(path, source)? } else { Box::new(io::empty()) };
             Ok((encoding, Box::new(DecodeReaderBytesBuilder::new().bom_override(true).build(reader))))
@@ -108,7 +108,7 @@ fn open_unicode<'a>(path: &VirtualPath, source: &'a dyn TextSource) -> Result<(E
     }
 }
 
-/// The encoding of a text that turned out not to be UTF-8, from the beginning again.
+/// Reads a text that is not UTF-8 from the start again, and guesses its encoding.
 fn guess(path: &VirtualPath, source: &dyn TextSource) -> Result<Encoding> {
     let mut guess = Guess::default();
     for_each_block(path, &mut open(path, source)?, |block| guess.take(block))?;
@@ -131,7 +131,7 @@ fn lines(path: &VirtualPath, source: &dyn TextSource, offset: u64, limit: u64, m
         utf8.take(block);
         collector.take(block);
     })?;
-    // The mark is no part of the text, unless the text is not UTF-8 after all: then nothing is a mark.
+    // The mark is not part of the text, unless the text is not UTF-8 after all: then there is no mark.
     let is_utf8 = utf8.finish();
     let mark = if is_utf8 && encoding == Encoding::Utf8Bom { UTF8_BOM.len() } else { 0 };
 
@@ -165,7 +165,7 @@ fn lines(path: &VirtualPath, source: &dyn TextSource, offset: u64, limit: u64, m
     Ok(Excerpt { cut, ..Excerpt::new(text, encoding.label(), Extent::Lines { offset, shown, total }) })
 }
 
-/// A piece of UTF-8 as text, without the part of a character at its end.
+/// Returns a piece of UTF-8 as text, without an incomplete character at its end.
 fn whole_characters(piece: Vec<u8>) -> String {
     String::from_utf8(piece).unwrap_or_else(|error| {
         let whole = error.utf8_error().valid_up_to();
@@ -175,10 +175,10 @@ fn whole_characters(piece: Vec<u8>) -> String {
     })
 }
 
-/// Cuts a text of lines to a ceiling of characters, after the last line that fits.
+/// Cuts a text of lines to a limit of characters, after the last line that fits.
 fn cut_to(mut text: String, max_chars: u64, overflowed: bool) -> (String, Cut) {
     let max_chars = usize::try_from(max_chars).unwrap_or(usize::MAX);
-    // Almost always shorter in bytes already, which saves the count.
+    // The text is almost always short enough in bytes, which saves the count.
     let end = if text.len() <= max_chars { None } else { text.char_indices().nth(max_chars).map(|(at, _)| at) };
     if end.is_none() && !overflowed {
         return (text, Cut::No);
@@ -193,7 +193,7 @@ fn cut_to(mut text: String, max_chars: u64, overflowed: bool) -> (String, Cut) {
     }
 }
 
-/// How many lines a text has; `x\ny\n` is two, and so is `x\ny`.
+/// Returns the number of lines of a text; `x\ny\n` has two, and so has `x\ny`.
 pub(crate) fn count_lines(text: &[u8]) -> u64 {
     let newlines = memchr_iter(b'\n', text).count() as u64;
     newlines + u64::from(text.last().is_some_and(|last| *last != b'\n'))
@@ -225,7 +225,7 @@ fn chars(path: &VirtualPath, source: &dyn TextSource, offset: u64, limit: u64) -
     if collector.is_utf8 {
         return collector.into_excerpt(path, encoding);
     }
-    // Not UTF-8 after all: count again in the encoding that it seems to be.
+    // Not UTF-8 after all: count again in the guessed encoding.
     let guess = guess(path, source)?;
     let mut reader = DecodeReaderBytesBuilder::new().encoding(Some(guess.to_encoding_rs())).build(open(path, source)?);
     let mut collector = CharCollector::new(offset, limit);
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn every_window_of_a_text_is_in_the_encoding_of_the_whole() {
-        // Each line alone would be taken for something else.
+        // Each line alone would be detected as another encoding.
         let content = b"caf\xE9\n\x93\xFA\x96\x7B\n\xC3\xA9\n";
         let whole = Encoding::detect(content).unwrap().decode(content).unwrap();
         let lines: String = (0..3).map(|at| read(content, TextWindow::lines(at, 1)).unwrap().text).collect();

@@ -1,24 +1,24 @@
-//! Splices: spans of a content and what takes their place, in order and not overlapping. What lies
-//! outside them is kept by construction.
+//! Splices: spans of a content and their replacements, in order and not overlapping. The content outside the spans is
+//! kept by construction.
 
 use crate::{Error, ErrorKind, Result};
 
-/// A span of the original content and what takes its place.
+/// A span of the original content and its replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Splice {
-    /// Where the span starts, in bytes.
+    /// The start of the span, in bytes.
     pub start: u64,
-    /// Where it ends, in bytes.
+    /// The end of the span, in bytes.
     pub end: u64,
-    /// What to put there.
+    /// The replacement.
     pub bytes: Vec<u8>,
 }
 
-/// Puts splices into a content.
+/// Applies splices to a content.
 ///
 /// # Errors
 ///
-/// `InvalidArgument` when they overlap, are out of order, or reach past the end.
+/// Returns `InvalidArgument` if the splices overlap, are out of order, or reach past the end.
 pub fn apply_splices(content: &[u8], splices: &[Splice]) -> Result<Vec<u8>> {
     let grown: usize = splices.iter().map(|splice| splice.bytes.len()).sum();
     let mut result = Vec::with_capacity(content.len() + grown);
@@ -32,11 +32,11 @@ pub fn apply_splices(content: &[u8], splices: &[Splice]) -> Result<Vec<u8>> {
     Ok(result)
 }
 
-/// The splices as indices into a content of `size` bytes.
+/// Returns the splices as indices into a content of `size` bytes.
 ///
 /// # Errors
 ///
-/// `InvalidArgument` when they overlap, are out of order, or reach past the end.
+/// Returns `InvalidArgument` if the splices overlap, are out of order, or reach past the end.
 pub fn checked_splices(size: u64, splices: &[Splice]) -> Result<Vec<(usize, usize, &[u8])>> {
     let mut at = 0;
     splices
@@ -54,7 +54,7 @@ pub fn checked_splices(size: u64, splices: &[Splice]) -> Result<Vec<(usize, usiz
         .collect()
 }
 
-/// The one splice between what two contents have in common at both ends.
+/// Returns the one splice between the common start and the common end of two contents.
 pub(crate) fn difference(before: &[u8], after: &[u8]) -> Splice {
     let start = before.iter().zip(after).take_while(|(b, a)| b == a).count();
     let tail = before[start..].iter().rev().zip(after[start..].iter().rev()).take_while(|(b, a)| b == a).count();

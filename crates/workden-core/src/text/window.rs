@@ -1,10 +1,10 @@
-//! A window into a text, as asked for and as answered. Plain data: it travels to where the text is.
+//! A window into a text, as request and as answer. Both are plain data, because they cross the wire.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Version, limits, setters::setters};
 
-/// Which part of a text to read.
+/// The part of a text to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TextWindow {
@@ -27,42 +27,41 @@ pub enum TextWindow {
 }
 
 impl TextWindow {
-    /// `limit` lines after the first `offset`, under the usual ceiling.
+    /// Returns a window of `limit` lines after the first `offset`, with the default limit of characters.
     #[must_use]
     pub fn lines(offset: u64, limit: u64) -> Self {
         Self::Lines { offset, limit, max_chars: limits::READ_CHARS }
     }
 
-    /// `limit` characters after the first `offset`.
+    /// Returns a window of `limit` characters after the first `offset`.
     #[must_use]
     pub fn chars(offset: u64, limit: u64) -> Self {
         Self::Chars { offset, limit: limit.min(limits::READ_CHARS) }
     }
 }
 
-/// What a window showed.
+/// The content of a window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Excerpt {
-    /// The text of the window, decoded, line endings as they are in the file.
+    /// The decoded text of the window, with the line endings of the file.
     pub text: String,
     /// The name of the encoding it was decoded from.
     pub encoding: String,
-    /// Where the window lies in the whole.
+    /// The position of the window in the text.
     pub extent: Extent,
     /// Whether the window ended early, and where.
     pub cut: Cut,
-    /// The version of the whole file, of which the window is a part; `None` where it was not read to
-    /// its end.
+    /// The version of the whole file; `None` if it was not read to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// How many bytes the whole file has, where it was read to its end.
+    /// The size of the whole file in bytes; `None` if it was not read to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
 }
 
 impl Excerpt {
-    /// Creates a window of a text of which neither version nor size is known.
+    /// Creates a window of a text with an unknown version and size.
     #[must_use]
     pub fn new(text: String, encoding: impl Into<String>, extent: Extent) -> Self {
         Self { text, encoding: encoding.into(), extent, cut: Cut::No, version: None, size: None }
@@ -78,39 +77,39 @@ impl Excerpt {
     }
 }
 
-/// Where a window lies in the whole text.
+/// The position of a window in the whole text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extent {
     /// In lines.
     Lines {
-        /// How many lines lie before the window.
+        /// How many lines are before the window.
         offset: u64,
-        /// How many lines it shows.
+        /// How many lines the window shows.
         shown: u64,
         /// How many lines the text has.
         total: u64,
     },
     /// In characters.
     Chars {
-        /// How many characters lie before the window.
+        /// How many characters are before the window.
         offset: u64,
-        /// How many characters it shows.
+        /// How many characters the window shows.
         shown: u64,
         /// How many characters the text has.
         total: u64,
     },
 }
 
-/// Whether the ceiling of characters ended a window of lines before its last line.
+/// Whether the limit of characters ended a window of lines before its last line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cut {
-    /// It shows every line it asked for.
+    /// The window shows every requested line.
     #[default]
     No,
-    /// It ends after a whole line.
+    /// The window ends after a whole line.
     BetweenLines,
-    /// Its one line is longer than the ceiling, and is shown in part.
+    /// The window's only line is longer than the limit, and is shown in part.
     InsideLine,
 }
