@@ -1,5 +1,5 @@
-//! Every call of the protocol that is JSON both ways, or JSON one way: its path, its arguments and
-//! its answer, said once for both sides.
+//! Every call of the protocol with JSON in at least one direction: its path, its arguments and its answer, defined once
+//! for both sides.
 
 use std::borrow::Cow;
 
@@ -17,9 +17,9 @@ use workden_core::{
 
 /// A call with its arguments.
 pub(crate) trait Call: Serialize + Sync {
-    /// Where it is.
+    /// The path of the call.
     const PATH: &'static str;
-    /// What comes back.
+    /// The answer to the call.
     type Answer: Serialize + DeserializeOwned + Send + 'static;
 }
 
@@ -84,18 +84,18 @@ calls! {
     Tree at "/v1/tree" { at: VirtualPath } -> crate::tree::TreeReport;
 }
 
-/// What a server says of itself.
+/// The greeting of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct HelloAnswer {
-    /// The version of the protocol that it speaks.
+    /// The version of the protocol that the server speaks.
     pub(crate) protocol: u32,
-    /// Where commands run.
+    /// The working directory of commands.
     pub(crate) directory: VirtualPath,
-    /// What separates them from the machine.
+    /// The isolation of commands from the machine.
     pub(crate) isolation: sandbox::Isolation,
 }
 
-/// A resolved path, and what is there: a path that is an argument travels without that.
+/// A resolved path with its entry. A resolved path in the arguments of a call is sent without the entry.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ResolveAnswer {
     pub(crate) typed: VirtualPath,
@@ -136,7 +136,7 @@ impl From<ResolveAnswer> for Resolved {
     }
 }
 
-/// What is said of content that was read; the content is the body.
+/// The description of content that was read; the content is the body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ReadAnswer {
     pub(crate) size: u64,
@@ -146,8 +146,8 @@ pub(crate) struct ReadAnswer {
 /// The first frame of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Started {
-    /// What calls name it by.
+    /// The number that calls use to name the process.
     pub(crate) process: u64,
-    /// What commands see it as.
+    /// The pid, as commands in the sandbox see it.
     pub(crate) pid: u32,
 }

@@ -1,14 +1,13 @@
-//! The errors that the wire itself has, and which status each kind travels with.
+//! The errors of the wire itself, and the HTTP status for each kind of error.
 //!
-//! The status is for tools that know HTTP and nothing of workden; what counts is the error in the
-//! body, which comes out as it went in.
+//! The status is for tools that know only HTTP; clients use the error in the body, which arrives unchanged.
 
 use std::fmt;
 
 use http::StatusCode;
 use workden_core::{Error, ErrorKind};
 
-/// The source of every error that says that the connection is lost, and not that the other side answered.
+/// The source of every error about a lost connection, which distinguishes it from an answer of the other side.
 #[derive(Debug)]
 pub(crate) struct ConnectionLost(Option<Box<dyn std::error::Error + Send + Sync>>);
 
@@ -24,12 +23,12 @@ impl std::error::Error for ConnectionLost {
     }
 }
 
-/// The connection is lost.
+/// Returns the error for a lost connection.
 pub(crate) fn gone() -> Error {
     lost(ConnectionLost(None))
 }
 
-/// The connection is lost, for this reason.
+/// Returns the error for a connection that was lost for this reason.
 pub(crate) fn gone_because(cause: impl std::error::Error + Send + Sync + 'static) -> Error {
     tracing::debug!(error = &cause as &dyn std::error::Error, "connection to the sandbox lost");
     lost(ConnectionLost(Some(Box::new(cause))))
@@ -41,18 +40,18 @@ fn lost(cause: ConnectionLost) -> Error {
         .with_source(cause)
 }
 
-/// Whether an error says that the connection is lost.
+/// Whether an error is about a lost connection.
 pub(crate) fn is_lost(error: &Error) -> bool {
     std::error::Error::source(error).is_some_and(|cause| cause.is::<ConnectionLost>())
 }
 
-/// The other side says something that is not of this protocol.
+/// Returns the error for an answer that is not part of the protocol.
 pub(crate) fn not_understood(what: &str) -> Error {
     Error::new(ErrorKind::Io, format!("the sandbox answered {what}"))
         .hint("the program at the other end may be of another version")
 }
 
-/// The status that an error travels with.
+/// Returns the HTTP status for an error.
 pub(crate) fn status(kind: ErrorKind) -> StatusCode {
     use ErrorKind as Kind;
     match kind {

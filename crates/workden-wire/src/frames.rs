@@ -1,19 +1,18 @@
-//! What comes out of a process, as frames in the body of one response.
+//! The output of a process, as frames in the body of one response.
 //!
-//! A frame is one byte that says what it is, four bytes that say how long it is (big endian), and
-//! so many bytes of payload:
+//! A frame is one byte for its kind, four bytes for its length (big endian), and the payload:
 //!
 //! | kind | payload |
 //! |---|---|
-//! | 0 | JSON: what calls name the process by, and its pid; the first frame, and only that |
+//! | 0 | JSON: the number for calls on the process, and its pid; always and only the first frame |
 //! | 1 | bytes of standard output, or of the terminal |
 //! | 2 | bytes of standard error |
-//! | 3 | JSON: how it ended; the last frame |
+//! | 3 | JSON: how the process ended; the last frame |
 //! | 4 | JSON: the error that ended the stream; the last frame |
-//! | 5 | JSON: a limit that it ran into |
+//! | 5 | JSON: a limit that the process hit |
 //!
-//! Invariant: the reader holds no more than one control frame. Output is passed on in the pieces in
-//! which it comes, however long a frame says it is.
+//! Invariant: the reader holds at most one control frame. Output is passed on in the pieces in which it arrives,
+//! however long its frame is.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use serde::{Serialize, de::DeserializeOwned};
@@ -31,7 +30,7 @@ const ENDED: u8 = 3;
 const FAILED: u8 = 4;
 const LIMIT_HIT: u8 = 5;
 const HEAD: usize = 5;
-/// Output up to this size is copied behind its head, so that it travels as one piece.
+/// Output up to this size is copied behind its head, so that both are sent as one piece.
 const COPIED: usize = 16 * 1024;
 
 /// A frame.
@@ -42,7 +41,7 @@ pub(crate) enum Frame {
     Failed(Error),
 }
 
-/// A frame as one or two pieces to send.
+/// Encodes a frame as one or two pieces to send.
 pub(crate) fn encode(frame: Frame) -> Result<(Bytes, Option<Bytes>)> {
     match frame {
         Frame::Started(started) => Ok((control(STARTED, &started)?, None)),
@@ -81,10 +80,10 @@ fn control(kind: u8, value: &impl Serialize) -> Result<Bytes> {
     Ok(frame.freeze())
 }
 
-/// Reads frames from pieces that are cut anywhere.
+/// Reads frames from pieces that may be split anywhere.
 #[derive(Debug, Default)]
 pub(crate) struct FrameReader {
-    /// The part of a head or of a control frame that has come.
+    /// The part of a head or of a control frame that has arrived.
     held: BytesMut,
     state: State,
 }
@@ -98,8 +97,7 @@ enum State {
 }
 
 impl FrameReader {
-    /// Takes the next frame out of a piece, or as much of it as there is; `None` when the piece is
-    /// used up.
+    /// Takes the next frame, or the available part of it, from a piece; `None` if the piece is used up.
     pub(crate) fn next(&mut self, piece: &mut Bytes) -> Result<Option<Frame>> {
         loop {
             match self.state {
@@ -144,7 +142,7 @@ impl FrameReader {
         }
     }
 
-    /// Moves bytes over until so many are held.
+    /// Moves bytes from the piece until `wanted` bytes are held.
     fn hold(&mut self, piece: &mut Bytes, wanted: usize) -> bool {
         let missing = wanted.saturating_sub(self.held.len()).min(piece.len());
         self.held.extend_from_slice(&piece.split_to(missing));
@@ -167,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    /// All frames in bytes that come in pieces of these sizes, over and over.
+    /// Returns all frames in bytes that arrive in pieces of these sizes, repeated.
     fn read(bytes: &[u8], sizes: &[usize]) -> Result<Vec<Frame>> {
         let mut reader = FrameReader::default();
         let (mut frames, mut rest, mut sizes) = (Vec::new(), bytes, sizes.iter().cycle());
@@ -183,7 +181,7 @@ mod tests {
         Ok(frames)
     }
 
-    /// What was printed on both streams, and everything else in order.
+    /// Returns the output of both streams, and all other frames in order.
     fn content(frames: Vec<Frame>) -> (Vec<u8>, Vec<u8>, Vec<Frame>) {
         let (mut output, mut errors, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for frame in frames {

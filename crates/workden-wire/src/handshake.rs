@@ -1,7 +1,6 @@
-//! The two lines before HTTP/2: what a keeper is to be, and whether it is.
+//! The two lines before HTTP/2: the configuration for a keeper, and the keeper's reply.
 //!
-//! Invariant: neither side reads past the end of its line. What comes after is HTTP/2, and another
-//! reader's.
+//! Invariant: neither side reads past the end of its line. The rest of the stream is HTTP/2 and has another reader.
 
 use std::io::{ErrorKind as IoErrorKind, Read, Write};
 
@@ -11,17 +10,17 @@ use workden_core::{Error, ErrorKind, Result};
 
 use crate::{Launch, PROTOCOL, Reply, errors, limits::LAUNCH_BYTES};
 
-/// Tells a keeper what to be, and waits until it is.
+/// Sends a keeper its configuration, and waits until it is ready.
 ///
 /// # Errors
 ///
-/// What the keeper refuses with, and `Gone` when it ends without a word.
+/// Returns the error with which the keeper refuses, and `Gone` if the keeper ends without a reply.
 pub async fn launch<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, launch: &Launch) -> Result<()> {
     stream.write_all(&line(launch)?).await.map_err(|error| no_word().with_source(error))?;
     stream.flush().await.map_err(|error| no_word().with_source(error))?;
     let mut said = Vec::new();
     loop {
-        // Byte by byte: what comes after the line is not for this reader. It is a short line.
+        // Byte by byte, because the bytes after the line have another reader. The line is short.
         let byte = stream.read_u8().await.map_err(|error| no_word().with_source(error))?;
         if byte == b'\n' {
             break;
@@ -37,13 +36,12 @@ pub async fn launch<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, launch: &
     }
 }
 
-/// Reads what this keeper is to be.
+/// Reads the configuration of this keeper.
 ///
 /// # Errors
 ///
-/// `Unsupported` when the launcher speaks another version, `Gone` when it ends without a word,
-/// `InvalidArgument` when what it says makes no sense. The launcher should hear of it: see
-/// [`write_reply`].
+/// Returns `Unsupported` if the launcher speaks another version, `Gone` if it ends without sending a line, and
+/// `InvalidArgument` if the line is invalid. Report the error to the launcher with [`write_reply`].
 pub fn read_launch(stream: &mut impl Read) -> Result<Launch> {
     let mut said = Vec::new();
     let mut byte = [0];
@@ -59,7 +57,7 @@ pub fn read_launch(stream: &mut impl Read) -> Result<Launch> {
             return Err(too_long());
         }
     }
-    // The version first: what else another version says may not be readable here.
+    // The version comes first, because the rest of another version's line may not be readable here.
     let version: Version = parse(&said)?;
     if version.protocol != PROTOCOL {
         let theirs = version.protocol;
@@ -69,11 +67,11 @@ pub fn read_launch(stream: &mut impl Read) -> Result<Launch> {
     parse(&said)
 }
 
-/// Says that this keeper is ready, or why it is not.
+/// Reports that this keeper is ready, or why it is not.
 ///
 /// # Errors
 ///
-/// `Gone` when the other side is closed.
+/// Returns `Gone` if the other side is closed.
 pub fn write_reply(stream: &mut impl Write, reply: &Reply) -> Result<()> {
     let line = line(reply)?;
     stream.write_all(&line).and_then(|()| stream.flush()).map_err(errors::gone_because)
@@ -123,7 +121,7 @@ mod tests {
         Launch { protocol, target, lifetime: Lifetime::Owned }
     }
 
-    /// What a launcher hears from a keeper that does this.
+    /// Returns the launcher's result for a keeper that behaves like this.
     async fn heard(launched: Launch, keeper: impl FnOnce(UnixStream) + Send + 'static) -> Result<()> {
         let (near, far) = UnixStream::pair().unwrap();
         let keeper = std::thread::spawn(move || keeper(far));

@@ -1,5 +1,5 @@
-//! JSON in a header: the arguments of a call whose body is content, and what is said of content that
-//! comes back. Headers hold visible ASCII, so that everything else is escaped.
+//! JSON in a header: the arguments of a call whose body is content, and the description of content in a response.
+//! Headers hold visible ASCII, so all other characters are escaped.
 
 use std::io;
 
@@ -12,12 +12,12 @@ use crate::limits;
 
 /// The arguments of a call whose body is content.
 pub(crate) const ARGUMENTS: &str = "workden-arguments";
-/// What is said of content that comes back; as a trailer, how the content ended.
+/// The header with the description of the content in a response; as a trailer, the result after the content.
 pub(crate) const ANSWER: &str = "workden-answer";
-/// A trailer: the error that ended the content.
+/// The trailer with the error that ended the content.
 pub(crate) const FAILURE: &str = "workden-error";
 
-/// A value as a header. Large ones are refused, not cut.
+/// Encodes a value as a header. Large values are refused, not cut.
 pub(crate) fn to_header(value: &impl Serialize) -> Result<HeaderValue> {
     let mut text = Vec::with_capacity(256);
     let mut serializer = serde_json::Serializer::with_formatter(&mut text, Ascii);
@@ -27,12 +27,12 @@ pub(crate) fn to_header(value: &impl Serialize) -> Result<HeaderValue> {
         return Err(too_long());
     }
     let mut header = HeaderValue::try_from(text).map_err(|_| too_long())?;
-    // No other call has the same, so that there is no use in remembering it.
+    // The header differs in every call, so the compression need not remember it.
     header.set_sensitive(true);
     Ok(header)
 }
 
-/// A value from a header.
+/// Decodes a value from a header.
 pub(crate) fn from_header<T: DeserializeOwned>(headers: &HeaderMap, name: &str) -> Result<T> {
     let refused =
         |why: String| Error::new(ErrorKind::InvalidArgument, format!("cannot read the header `{name}`: {why}"));

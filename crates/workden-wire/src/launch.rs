@@ -1,5 +1,5 @@
-//! What a keeper is told before it serves: one line of JSON on its stream, and one line in answer.
-//! After that the stream speaks HTTP/2.
+//! The configuration of a keeper: one line of JSON on its stream, and one line in reply. After that the stream speaks
+//! HTTP/2.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -9,35 +9,35 @@ use workden_core::{Error, sandbox::Confinement};
 /// The version of the protocol; both sides must have the same.
 pub const PROTOCOL: u32 = 1;
 
-/// What a keeper that was started by its launcher is to be.
+/// The configuration of a keeper, from its launcher.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Launch {
     /// The version of the protocol that the launcher speaks.
     pub protocol: u32,
-    /// Where commands run.
+    /// The environment in which commands run.
     pub target: LaunchTarget,
-    /// When it ends.
+    /// When the keeper ends.
     pub lifetime: Lifetime,
 }
 
-/// Where the commands of a keeper run.
+/// The environment in which the commands of a keeper run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaunchTarget {
-    /// On the host as it is, without isolation.
+    /// The host, without isolation.
     Host {
-        /// The directory that is `/` to file calls.
+        /// The directory that file calls see as `/`.
         root: PathBuf,
-        /// Where commands start: the root, or a directory below it.
+        /// The directory in which commands start: the root, or a directory below it.
         directory: PathBuf,
         /// The environment of commands.
         environment: BTreeMap<String, String>,
     },
-    /// In namespaces of their own, which the keeper makes before it serves.
+    /// New namespaces, which the keeper creates before it serves.
     Linux(Box<Confinement>),
-    /// In the container in which the keeper was started, as it is.
+    /// The container in which the keeper was started, unchanged.
     Container {
-        /// Where commands start.
+        /// The directory in which commands start.
         directory: PathBuf,
         /// The environment of commands.
         environment: BTreeMap<String, String>,
@@ -48,30 +48,29 @@ pub enum LaunchTarget {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lifetime {
-    /// With its owner: when the stream ends, or the process that started it.
+    /// The keeper ends with its owner: when the stream ends, or the process that started it.
     Owned,
-    /// When no client has been connected for so long. It serves a socket, to clients with the token.
+    /// The keeper serves clients with the token on a socket, and ends when no client has been connected for `ttl`.
     Leased {
-        /// For how long.
+        /// The time without a client.
         ttl: Duration,
-        /// The socket, as a path of the host.
+        /// The socket, as a host path.
         socket: PathBuf,
-        /// SHA-256 of the token, as hexadecimal digits: the token itself is in no process that a
-        /// command could look into.
+        /// SHA-256 of the token, as hexadecimal digits: no process that a command could inspect has the token itself.
         token_sha256: String,
-        /// A directory of the host that is the sandbox's own: a sandbox with a supervisor removes it, with all
-        /// that is in it, when it has ended.
+        /// A host directory that belongs to the sandbox: a sandbox with a supervisor removes it with all of its content
+        /// after it has ended.
         #[serde(default)]
         directory: Option<PathBuf>,
     },
 }
 
-/// What a keeper says when it is ready, or why it is not.
+/// The reply of a keeper: that it is ready, or why it is not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// HTTP/2 from here on.
+    /// The keeper is ready; the stream continues with HTTP/2.
     Ready,
-    /// It ends now.
+    /// The keeper refuses, and ends.
     Refused(Error),
 }

@@ -1,7 +1,7 @@
-//! The one protocol spoken to a keeper: routes over any `dyn Sandbox`, and the client of them.
+//! The one protocol for keepers: routes over any `dyn Sandbox`, and their client.
 //!
-//! HTTP/2 over any byte stream, JSON for control and raw bodies for content. [`serve`] answers the
-//! calls on one end of a stream; [`RemoteSandbox`] is a `Sandbox` that makes them on the other.
+//! The protocol is HTTP/2 over any byte stream, with JSON for control and raw bodies for content. [`serve`] answers the
+//! calls at one end of a stream; [`RemoteSandbox`] is a `Sandbox` that makes them at the other.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -20,27 +20,23 @@
 //!
 //! # The protocol
 //!
-//! - `POST /hello` answers the version ([`PROTOCOL`]), the working directory and the isolation. It
-//!   is the same in all versions. Every other path starts with `/v1/`.
-//! - A call that is JSON both ways is `POST /v1/<method>`, with the arguments of the method as an
-//!   object. `read` answers the bytes as the body and `workden-answer` as a header.
-//! - A call that brings content is `PUT` (`/v1/write`, `/v1/process/input`, `/v1/tree`): the content
-//!   is the body, the arguments are JSON in the header `workden-arguments`, in visible ASCII.
-//! - `GET /v1/tree` answers a tar archive; how it ended is in a trailer, `workden-answer` or
-//!   `workden-error`.
-//! - `POST /v1/spawn` answers the output of a process as frames: a byte for the kind, four for the
-//!   length (big endian), the payload. 0 is the first (JSON: `process`, `pid`), 1 is standard output,
-//!   2 standard error, 3 how it ended (JSON), 4 an error (JSON), 5 a limit that it ran into (JSON); 3 and
-//!   4 are the last.
+//! - `POST /hello` answers the version ([`PROTOCOL`]), the working directory and the isolation. It is the same in all
+//!   versions. Every other path starts with `/v1/`.
+//! - A call with JSON in both directions is `POST /v1/<method>`, with the arguments of the method as an object. `read`
+//!   answers the bytes as the body and `workden-answer` as a header.
+//! - A call that sends content is `PUT` (`/v1/write`, `/v1/process/input`, `/v1/tree`): the content is the body, the
+//!   arguments are JSON in the header `workden-arguments`, in visible ASCII.
+//! - `GET /v1/tree` answers a tar archive; its outcome is in a trailer, `workden-answer` or `workden-error`.
+//! - `POST /v1/spawn` answers the output of a process as frames: a byte for the kind, four for the length (big endian),
+//!   the payload. 0 is the first frame (JSON: `process`, `pid`), 1 is standard output, 2 standard error, 3 how the
+//!   process ended (JSON), 4 an error (JSON), 5 a limit that the process hit (JSON); 3 and 4 are the last frames.
 //! - An error is a status and JSON: kind, sentence, hint, refusal. The kind counts, not the status.
-//! - A token travels as `authorization: Bearer <token>`, on every call.
+//! - A client with a token sends it with every call, as `authorization: Bearer <token>`.
 //!
-//! Who resets a stream gives up the call, and the server drops it. Flow control is that of HTTP/2,
-//! stream by stream: who does not read holds up what they wait for, and nothing else. The numbers
-//! are in [`limits`].
+//! A client that resets a stream gives up the call, and the server drops it. Flow control is that of HTTP/2, stream by
+//! stream: a client that does not read a stream delays only that stream. The numbers are in [`limits`].
 //!
-//! A keeper is told what to be before that, in one line each way: [`launch`], [`read_launch`] and
-//! [`write_reply`].
+//! Before that, a keeper gets its configuration, in one line each way: [`launch`], [`read_launch`] and [`write_reply`].
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The connection of a client: requests go out, answers or errors come back.
+//! The connection of a client: it sends requests and receives answers or errors.
 
 use std::time::Duration;
 
@@ -31,11 +31,11 @@ use crate::{
 pub(super) struct Connection {
     requests: SendRequest<Body>,
     authorization: Option<HeaderValue>,
-    /// Closed by the task of the connection, when that is over.
+    /// Closed by the task of the connection when it ends.
     over: watch::Receiver<()>,
 }
 
-/// How long a connection that broke may take to end.
+/// How long a broken connection may take to end.
 const ENDS_WITHIN: Duration = Duration::from_millis(500);
 
 impl Connection {
@@ -54,7 +54,7 @@ impl Connection {
             .max_concurrent_reset_streams(limits::OPEN_CALLS as usize)
             .handshake(TokioIo::new(stream));
         let (requests, connection) = opened.await.map_err(errors::gone_because)?;
-        // It ends with the last sender, or with the stream; calls that wait for an answer get the reason.
+        // The connection ends with the last sender, or with the stream; waiting calls get the reason.
         let (ending, over) = watch::channel(());
         tokio::spawn(async move {
             if let Err(error) = connection.await {
@@ -69,23 +69,23 @@ impl Connection {
         self.requests.is_closed()
     }
 
-    /// Waits until it has ended, not for long.
+    /// Waits a short time for the end of the connection.
     pub(super) async fn ends(&self) {
         let mut over = self.over.clone();
         let _ = timeout(ENDS_WITHIN, over.changed()).await;
     }
 
-    /// A call that is JSON both ways.
+    /// Makes a call with JSON in both directions.
     pub(super) async fn call<C: Call>(&self, call: &C) -> Result<C::Answer> {
         self.ask(call).await
     }
 
-    /// As [`Connection::call`], with the answer as something else.
+    /// Like [`Connection::call`], with another type for the answer.
     pub(super) async fn ask<C: Call, A: DeserializeOwned>(&self, call: &C) -> Result<A> {
         answer(self.post(call).await?).await
     }
 
-    /// A call that is JSON one way.
+    /// Makes a call with JSON arguments.
     pub(super) async fn post<C: Call>(&self, call: &C) -> Result<Response<Incoming>> {
         let message = serde_json::to_vec(call).map_err(|error| {
             Error::new(ErrorKind::InvalidArgument, "cannot serialise the arguments of this call").with_source(error)
@@ -98,7 +98,7 @@ impl Connection {
         self.send(Method::POST, C::PATH, HeaderMap::new(), Body::from(message)).await
     }
 
-    /// A call whose body is content, or nothing: the arguments are in a header.
+    /// Makes a call whose body is content or empty: the arguments are in a header.
     pub(super) async fn with_body<C: Call>(&self, method: Method, call: &C, body: Body) -> Result<Response<Incoming>> {
         let headers = HeaderMap::from_iter([(HeaderName::from_static(ARGUMENTS), to_header(call)?)]);
         self.send(method, C::PATH, headers, body).await
@@ -136,7 +136,7 @@ fn bearer(token: &str) -> Result<HeaderValue> {
     Ok(header)
 }
 
-/// The JSON of a response.
+/// Parses the JSON of a response.
 pub(super) async fn answer<A: DeserializeOwned>(response: Response<Incoming>) -> Result<A> {
     let text = whole(response.into_body(), limits::ANSWER_BYTES).await?;
     serde_json::from_slice(&text).map_err(|error| errors::not_understood("with invalid JSON").with_source(error))
@@ -151,7 +151,7 @@ async fn refusal(response: Response<Incoming>) -> Error {
     }
 }
 
-/// All of a body, within a ceiling.
+/// Reads a whole body, up to a limit.
 pub(super) async fn whole(body: Incoming, most: usize) -> Result<Bytes> {
     match Limited::new(body, most).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
@@ -162,7 +162,7 @@ pub(super) async fn whole(body: Incoming, most: usize) -> Result<Bytes> {
     }
 }
 
-/// What a failure below means: the sandbox ended one call, or it is gone.
+/// Interprets an error of the connection: the sandbox aborted one call, or it is gone.
 pub(super) fn broken(error: hyper::Error) -> Error {
     let cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
     let mut causes = std::iter::successors(cause, |error| error.source());

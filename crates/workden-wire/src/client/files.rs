@@ -125,18 +125,18 @@ impl HostFiles for RemoteSandbox {
     }
 }
 
-/// Content as a body. An error in it breaks the call off, and is what the caller is to hear.
+/// Turns content into a body. An error in the content aborts the call, and the caller gets that error.
 pub(super) fn body_of(pieces: ContentStream) -> (Body, Failure) {
     let failure = Failure::default();
     let noted = failure.clone();
     let pieces = pieces.inspect_err(move |error| {
         noted.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| error.clone());
     });
-    // A body of no known length, also when the stream is empty, must be sent as it comes.
+    // The body has no known length, even if the stream is empty, so it must be sent as a stream.
     (Body::from_stream(pieces), failure)
 }
 
-/// The error that content broke off with, if it did.
+/// The error that ended the content, if one did.
 #[derive(Clone, Default)]
 pub(super) struct Failure(Arc<Mutex<Option<Error>>>);
 

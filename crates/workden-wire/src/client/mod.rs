@@ -1,8 +1,8 @@
 //! `RemoteSandbox`: a sandbox at the other end of a byte stream.
 //!
-//! Invariant: every method travels, and what comes back is what the sandbox there answered; errors
-//! keep their kind, sentence, hint and refusal. Only a connection that breaks has words of its own:
-//! `Gone`, for calls on their way as for later ones.
+//! Invariant: every method but `directory` is a call to the other side, and returns the answer of the sandbox there;
+//! errors keep their kind, sentence, hint and refusal. Only a lost connection has its own error: `Gone`, for calls in
+//! progress and for later ones.
 
 mod connection;
 mod files;
@@ -24,8 +24,7 @@ use crate::{
     errors,
 };
 
-/// A sandbox at the other end of a byte stream. Clones share the connection, which ends with the
-/// last of them.
+/// A sandbox at the other end of a byte stream. Clones share the connection, which ends with the last clone.
 #[derive(Clone)]
 pub struct RemoteSandbox {
     connection: Connection,
@@ -33,13 +32,13 @@ pub struct RemoteSandbox {
 }
 
 impl RemoteSandbox {
-    /// Speaks to the server at the other end of a stream, and finds out whether it is of the same
-    /// version. The connection is a task of the current runtime.
+    /// Connects to the server at the other end of a stream, and checks that it speaks the same version. The connection
+    /// is a task of the current runtime.
     ///
     /// # Errors
     ///
-    /// `Unsupported` when the other side speaks another version, `PermissionDenied` without the
-    /// right token, `Gone` when there is no answer.
+    /// Returns `Unsupported` if the other side speaks another version, `PermissionDenied` if the token is wrong or
+    /// missing, and `Gone` if the other side does not answer.
     pub async fn connect<S>(stream: S, token: Option<&str>) -> Result<Self>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -58,26 +57,26 @@ impl RemoteSandbox {
         Ok(Self { connection, hello: std::sync::Arc::new(hello) })
     }
 
-    /// Where commands ran when the connection was made.
+    /// Returns the working directory of commands at the time of the connection.
     #[must_use]
     pub fn directory_at_start(&self) -> &VirtualPath {
         &self.hello.directory
     }
 
-    /// What separated commands from the machine when the connection was made.
+    /// Returns the isolation of commands at the time of the connection.
     #[must_use]
     pub fn isolation_at_start(&self) -> &Isolation {
         &self.hello.isolation
     }
 
-    /// Whether the connection is no more.
+    /// Whether the connection has ended.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         self.connection.is_closed()
     }
 
-    /// Whether a call failed because the connection is lost; if so, [`is_gone`](Self::is_gone) is true when it returns. A caller that
-    /// waits for an answer hears of a break before the connection itself has ended.
+    /// Whether a call failed because the connection is lost; if so, [`is_gone`](Self::is_gone) is true when this
+    /// returns. A waiting caller gets the error before the connection itself has ended.
     pub async fn was_lost(&self, error: &Error) -> bool {
         if error.kind() != ErrorKind::Gone {
             return false;

@@ -1,5 +1,5 @@
-//! A process at the other end of a byte stream: its output is the body of one response, everything
-//! else is a call that names it.
+//! A process at the other end of a byte stream: its output is the body of one response, and everything else is a call
+//! that names the process.
 
 use std::{
     pin::Pin,
@@ -24,7 +24,7 @@ use crate::{
     frames::{Frame, FrameReader},
 };
 
-/// The process of which this body is the output.
+/// Returns the process whose output is this body.
 pub(super) async fn started(connection: Connection, body: Incoming) -> Result<Process> {
     let mut frames = Frames { body, piece: Bytes::new(), reader: FrameReader::default() };
     match frames.next().await {
@@ -64,7 +64,7 @@ impl Stream for Frames {
     }
 }
 
-/// What happens to a process. Whatever is the last word of it, there is one.
+/// The events of a process. The stream always ends with a final event or an error.
 struct Events {
     frames: Option<Frames>,
 }

@@ -52,7 +52,7 @@ impl Sandbox for RemoteSandbox {
     }
 
     async fn directory(&self) -> Result<VirtualPath> {
-        // It was in the greeting, and does not change while the sandbox lives.
+        // The directory was in the greeting, and does not change while the sandbox lives.
         match self.is_gone() {
             true => Err(errors::gone()),
             false => Ok(self.hello.directory.clone()),
@@ -61,7 +61,7 @@ impl Sandbox for RemoteSandbox {
 
     async fn stop(&self) -> Result<()> {
         match self.connection.call(&Stop::new()).await {
-            // It is gone, which is what was wanted.
+            // The sandbox is gone, as requested.
             Err(error) if error.kind() == ErrorKind::Gone => Ok(()),
             stopped => stopped,
         }

@@ -25,11 +25,11 @@ use crate::{
 };
 
 impl RemoteSandbox {
-    /// Sends an archive, which is unpacked there while it comes; see [`unpack`](crate::tree::unpack).
+    /// Sends an archive, which the other side unpacks while it arrives; see [`unpack`](crate::tree::unpack).
     ///
     /// # Errors
     ///
-    /// Those of `unpack`, and those of the archive itself.
+    /// Returns the errors of `unpack` and of the archive itself.
     pub async fn upload_tree(&self, at: &VirtualPath, archive: ContentStream) -> Result<TreeReport> {
         let (body, failure) = body_of(archive);
         let report = match self.connection.with_body(Method::PUT, &Tree::new(at), body).await {
@@ -39,18 +39,18 @@ impl RemoteSandbox {
         failure.instead_of(report)
     }
 
-    /// Gets a directory, or a file, as an archive; see [`Packer`](crate::tree::Packer).
+    /// Downloads a directory or a file as an archive; see [`Packer`](crate::tree::Packer).
     ///
     /// # Errors
     ///
-    /// When there is nothing to pack. What goes wrong later is an error in the stream.
+    /// Returns an error if packing cannot start. Later errors are in the stream.
     pub async fn download_tree(&self, at: &VirtualPath) -> Result<TreeDownload> {
         let response = self.connection.with_body(Method::GET, &Tree::new(at), Body::empty()).await?;
         Ok(TreeDownload { body: Some(response.into_body()), report: None })
     }
 }
 
-/// An archive that comes in pieces. It is whole when the stream ends without an error.
+/// An archive in pieces. It is complete if the stream ends without an error.
 #[derive(Debug)]
 pub struct TreeDownload {
     body: Option<Incoming>,
@@ -58,7 +58,7 @@ pub struct TreeDownload {
 }
 
 impl TreeDownload {
-    /// What became of the tree; `None` before the end of the stream.
+    /// Returns the report of the transfer; `None` before the end of the stream.
     #[must_use]
     pub fn report(&self) -> Option<TreeReport> {
         self.report

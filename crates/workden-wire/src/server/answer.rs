@@ -1,4 +1,4 @@
-//! From a request to its arguments, and from what a call came to, to a response.
+//! The step from a request to its arguments, and from the outcome of a call to a response.
 
 use std::{future::Future, io, sync::Arc};
 
@@ -18,7 +18,7 @@ use workden_core::{Error, ErrorKind, Result, Sandbox};
 use super::Shared;
 use crate::{calls::Call, errors, limits};
 
-/// The route of a call that is JSON both ways.
+/// Returns the route of a call with JSON in both directions.
 pub(super) fn call<C, F, R>(run: F) -> MethodRouter<Shared>
 where
     C: Call + DeserializeOwned + Send + 'static,
@@ -30,7 +30,7 @@ where
     })
 }
 
-/// Reads the arguments of a call, within the ceiling.
+/// Reads the arguments of a call, up to the limit.
 pub(super) async fn arguments<C: DeserializeOwned>(body: Body) -> Result<C> {
     let text = Limited::new(body, limits::MESSAGE_BYTES).collect().await.map_err(|error| {
         if error.is::<LengthLimitError>() {
@@ -44,7 +44,7 @@ pub(super) async fn arguments<C: DeserializeOwned>(body: Body) -> Result<C> {
         .map_err(|error| Error::new(ErrorKind::InvalidArgument, format!("invalid arguments of a call: {error}")))
 }
 
-/// What a call came to, as JSON.
+/// Returns the outcome of a call as JSON.
 pub(super) fn answer(outcome: Result<impl Serialize>) -> Response {
     match outcome {
         Ok(value) => json(StatusCode::OK, &value),
@@ -52,12 +52,12 @@ pub(super) fn answer(outcome: Result<impl Serialize>) -> Response {
     }
 }
 
-/// An error as a response.
+/// Returns an error as a response.
 pub(super) fn refusal(error: &Error) -> Response {
     json(errors::status(error.kind()), error)
 }
 
-/// Answers a call that no version has.
+/// Answers a call that the protocol does not have.
 pub(super) async fn unknown_call() -> Response {
     let error = Error::new(ErrorKind::Unsupported, "unknown call");
     let mut response = refusal(&error);
@@ -75,7 +75,7 @@ pub(super) async fn wrong_method() -> Response {
 
 fn json(status: StatusCode, value: &impl Serialize) -> Response {
     let mut pieces = Pieces::default();
-    // What is written is our own data, into memory: there is nothing to fail.
+    // Workden's own data is written into memory, which cannot fail.
     let (status, pieces) = match serde_json::to_writer(&mut pieces, value) {
         Ok(()) => (status, pieces.finish()),
         Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, Vec::new()),
@@ -93,10 +93,10 @@ fn body_of(mut pieces: Vec<Bytes>) -> Body {
     }
 }
 
-/// Bytes of a large answer that are let go at a time, as they are sent.
+/// Bytes of one piece of a large answer; its memory is freed once it is sent.
 const PIECE: usize = 64 * 1024;
 
-/// A large answer, in pieces of one size rather than in a buffer that doubles.
+/// A large answer, in pieces rather than in a buffer that doubles.
 #[derive(Default)]
 struct Pieces {
     full: Vec<Bytes>,

@@ -1,4 +1,4 @@
-//! Reading and writing bytes: the content is the body, what is said of it is in a header.
+//! Reading and writing bytes: the content is the body, and its description is in a header.
 
 use axum::{
     Router,
@@ -53,8 +53,7 @@ async fn written(served: &Shared, headers: &HeaderMap, body: Body) -> Result<Wri
     served.sandbox.write(&call.at, content, *call.expect).await
 }
 
-/// A body of this size in memory. Each piece of it is copied as it comes, so that its memory is there
-/// for the next.
+/// Reads a body of this size into memory. Each piece is copied as it arrives, so that its memory is free for the next.
 async fn gathered(mut body: Body, size: usize) -> Result<Bytes> {
     let mut whole = Vec::with_capacity(size);
     while let Some(frame) = body.frame().await {
@@ -65,12 +64,12 @@ async fn gathered(mut body: Body, size: usize) -> Result<Bytes> {
     Ok(whole.into())
 }
 
-/// A body as content. One that does not come to its end is an error, so that nothing is changed.
+/// Returns a body as content. A body that breaks off is an error, so that nothing is changed.
 pub(super) fn pieces(body: Body) -> ContentStream {
     Box::pin(body.into_data_stream().map(|piece| piece.map_err(|error| broke_off().with_source(error))))
 }
 
-/// A response whose body is content.
+/// Returns a response whose body is content.
 pub(super) fn raw(body: Body) -> Response {
     let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));

@@ -1,4 +1,4 @@
-//! The calls about files that are JSON both ways.
+//! The file calls with JSON in both directions.
 
 use axum::Router;
 use workden_core::{Backend, BackendExt};

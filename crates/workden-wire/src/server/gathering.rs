@@ -1,18 +1,18 @@
-//! How much content is gathered in memory, of all calls together.
+//! The limit on content that is gathered in memory, for all calls together.
 //!
-//! Content that is whole is written faster than content in pieces, which a backend may have to put
-//! aside first. But many who write at once must not fill the memory of a keeper.
+//! Whole content is written faster than streamed content, which a backend may have to spool first. But many concurrent
+//! writes must not fill the memory of a keeper.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::limits;
 
-/// The room that there is for content in memory.
+/// The memory budget for content.
 #[derive(Debug, Default)]
 pub(super) struct Gathering(AtomicU64);
 
 impl Gathering {
-    /// Room for so many bytes, until it is dropped; `None` when there is not so much.
+    /// Reserves this many bytes until the reservation is dropped; `None` if the budget is too small.
     pub(super) fn room(&self, size: u64) -> Option<Room<'_>> {
         if size > limits::WHOLE_BYTES {
             return None;
@@ -23,7 +23,7 @@ impl Gathering {
     }
 }
 
-/// Room that is taken.
+/// A reservation of memory.
 #[derive(Debug)]
 pub(super) struct Room<'a> {
     of: &'a Gathering,
@@ -31,7 +31,7 @@ pub(super) struct Room<'a> {
 }
 
 impl Room<'_> {
-    /// Bytes that it is for.
+    /// Returns the number of reserved bytes.
     pub(super) fn size(&self) -> usize {
         usize::try_from(self.size).unwrap_or(usize::MAX)
     }

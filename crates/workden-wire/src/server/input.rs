@@ -1,4 +1,4 @@
-//! What can be done to a process that runs: its input, signals, and the size of its terminal.
+//! Control of a running process: its input, its signals, and the size of its terminal.
 
 use std::{future::Future, sync::Arc};
 
@@ -35,7 +35,7 @@ pub(super) fn routes() -> Router<Shared> {
                 |to, c| async move {
                     match to {
                         Ok(process) => process.signal(*c.signal).await,
-                        // To send one that has ended a signal is fine.
+                        // A signal to an ended process is not an error.
                         Err(_) => Ok(()),
                     }
                 },
@@ -44,7 +44,7 @@ pub(super) fn routes() -> Router<Shared> {
         .route(Resize::PATH, control(|c: &Resize| *c.process, |to, c| async move { to?.resize(*c.size).await }))
 }
 
-/// The route of something that is done to a process.
+/// Returns the route of a control call for a process.
 fn control<C, F, R>(process: fn(&C) -> u64, run: F) -> MethodRouter<Shared>
 where
     C: Call + DeserializeOwned + Send + 'static,
@@ -60,7 +60,7 @@ where
     })
 }
 
-/// Input is handed on as it comes: the next piece is taken when the process has taken the last.
+/// Streams input to the process: the next piece is read when the process has accepted the last.
 async fn input(State(served): State<Shared>, headers: HeaderMap, body: Body) -> Response {
     let outcome = async {
         let call: Input = header::from_header(&headers, ARGUMENTS)?;

@@ -1,8 +1,8 @@
 //! The routes over any sandbox, and the connection that serves them.
 //!
-//! Invariant: a call whose client stopped waiting is dropped. HTTP/2 tells a server when a client
-//! gave up a call, or the connection broke; then the future of the call goes, and with it, by the
-//! contract of [`Sandbox`], whatever it started.
+//! Invariant: a call whose client stopped waiting is dropped. HTTP/2 tells a server when a client gives up a call or
+//! the connection breaks; then the future of the call is dropped and, by the contract of [`Sandbox`], everything that
+//! it started is stopped.
 
 mod answer;
 mod content;
@@ -27,7 +27,7 @@ pub use self::token::TokenHash;
 use self::{gathering::Gathering, processes::Processes, token::OnAdmission};
 use crate::limits;
 
-/// How a sandbox is served.
+/// Options for serving a sandbox.
 #[derive(Clone, Debug, Default)]
 pub struct ServeOptions {
     token: Option<TokenHash>,
@@ -36,23 +36,24 @@ pub struct ServeOptions {
 }
 
 impl ServeOptions {
-    /// Serves only who knows the token.
+    /// Serves only clients with this token.
     #[must_use]
     pub fn token(mut self, token: TokenHash) -> Self {
         self.token = Some(token);
         self
     }
 
-    /// Ends the connection of a client that is silent for so long, and does not answer when it is asked
-    /// whether it is there, for as long again. Not every stream says that it has ended.
+    /// Ends the connection of a client that sends nothing for `time` and then does not answer a ping for as long again.
+    /// Not every stream reports its end.
     #[must_use]
     pub fn heartbeat(mut self, time: Duration) -> Self {
         self.heartbeat = Some(time);
         self
     }
 
-    /// Does this when the first call is let in, and then never again: once a connection with [`serve`], once a
-    /// router with [`router`]. Only from then on it is known that a client may be here. It must not block.
+    /// Calls `then` when the first call is admitted, and never again: once per connection with [`serve`], once per
+    /// router with [`router`]. Before the first admitted call, the other side may not be a legitimate client. `then`
+    /// must not block.
     #[must_use]
     pub fn on_admission(mut self, then: impl Fn() + Send + Sync + 'static) -> Self {
         self.on_admission = Some(OnAdmission::new(then));
@@ -60,7 +61,7 @@ impl ServeOptions {
     }
 }
 
-/// What every route has at hand.
+/// The state shared by all routes.
 struct Served {
     sandbox: Arc<dyn Sandbox>,
     processes: Arc<Processes>,
@@ -69,8 +70,8 @@ struct Served {
 
 type Shared = Arc<Served>;
 
-/// The routes over a sandbox, for programs with a server of their own. The processes that are started
-/// through a router can be talked to through the same.
+/// Returns the routes over a sandbox, for programs with their own server. Processes started through a router can only
+/// be controlled through the same router.
 pub fn router(sandbox: Arc<dyn Sandbox>, options: ServeOptions) -> Router {
     let served: Shared = Arc::new(Served { sandbox, processes: Arc::default(), gathering: Gathering::default() });
     let routes = Router::new()
@@ -86,14 +87,13 @@ pub fn router(sandbox: Arc<dyn Sandbox>, options: ServeOptions) -> Router {
     token::guard(routes, options.token, options.on_admission)
 }
 
-/// Serves a sandbox on a byte stream; returns when the stream ends. HTTP/2 is spoken right away.
+/// Serves a sandbox on a byte stream, with HTTP/2 from the first byte; returns when the stream ends.
 ///
-/// It runs on the current runtime, one task a call.
+/// The server runs on the current runtime, with one task per call.
 ///
 /// # Errors
 ///
-/// `Io` when the other side does not speak the protocol. A client that is suddenly gone is an end
-/// like any other.
+/// Returns `Io` if the other side does not speak the protocol. A client that disconnects is not an error.
 pub async fn serve<S>(sandbox: Arc<dyn Sandbox>, stream: S, options: ServeOptions) -> Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -115,7 +115,7 @@ where
         .max_frame_size(limits::FRAME_BYTES)
         .max_header_list_size(limits::HEADER_BYTES)
         .max_send_buf_size(limits::CLIENT_WINDOW as usize)
-        // A client may give up as many calls as it likes, and as fast.
+        // A client may abort any number of calls, at any rate.
         .max_pending_accept_reset_streams(limits::OPEN_CALLS as usize)
         .serve_connection(TokioIo::new(stream), service)
         .await
@@ -125,7 +125,7 @@ where
         })
 }
 
-/// Whether the stream failed, and not what was said on it.
+/// Whether the stream itself failed, rather than the protocol on it.
 fn is_end_of_stream(error: &hyper::Error) -> bool {
     let mut causes = std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |error| error.source());
     causes.any(|error| error.is::<std::io::Error>() || error.downcast_ref().is_some_and(h2::Error::is_io))

@@ -1,7 +1,7 @@
-//! Processes with streams: what comes out is the body of the response that started one.
+//! Processes with streams: the output of a process is the body of the response that started it.
 //!
-//! Invariant: the body is the process. Nothing reads ahead of who reads the body, so that who does
-//! not read slows the process down and nothing else; when the body goes, the process goes.
+//! Invariant: the body is the process. The server does not read ahead of the reader of the body, so a slow reader slows
+//! down only its process; when the body is dropped, the process is stopped.
 
 use std::{
     collections::HashMap,
@@ -50,7 +50,7 @@ async fn output(served: &Shared, body: Body) -> Result<Output> {
     Ok(Output { events: Some(process.events), next: Some(started), _place: place })
 }
 
-/// The processes that can be talked to, by the number that was given out.
+/// The running processes, by their numbers.
 #[derive(Default)]
 pub(super) struct Processes {
     last: AtomicU64,
@@ -58,7 +58,7 @@ pub(super) struct Processes {
 }
 
 impl Processes {
-    /// The process of this number.
+    /// Returns the process with this number.
     pub(super) fn find(&self, id: u64) -> Result<Arc<dyn ProcessControl>> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.get(&id).cloned().ok_or_else(|| {
@@ -73,7 +73,7 @@ impl Processes {
     }
 }
 
-/// A place in the table, given up when this goes.
+/// An entry in the table, removed when this is dropped.
 struct Place {
     id: u64,
     processes: Arc<Processes>,
@@ -85,10 +85,10 @@ impl Drop for Place {
     }
 }
 
-/// What comes out of a process, as pieces of a body.
+/// The output of a process, as pieces of a body.
 struct Output {
     events: Option<ProcessEvents>,
-    /// A piece that is to come first.
+    /// A piece to send first.
     next: Option<Bytes>,
     _place: Place,
 }

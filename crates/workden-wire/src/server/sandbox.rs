@@ -1,4 +1,4 @@
-//! The calls about commands, jobs and the sandbox itself that are JSON both ways.
+//! The calls for commands, jobs and the sandbox itself with JSON in both directions.
 
 use axum::Router;
 use workden_core::Sandbox;

@@ -1,5 +1,5 @@
-//! Who may call: clients that know the token, of which only the hash is kept. The server can hear of the first call
-//! that is let in: before it, the other side is unknown.
+//! Authentication: only clients with the token may call, and the server keeps only its hash. The server can be notified
+//! of the first admitted call: before it, the other side is unknown.
 
 use std::{
     fmt,
@@ -24,17 +24,17 @@ use super::answer::refusal;
 pub struct TokenHash([u8; 32]);
 
 impl TokenHash {
-    /// The hash of this token.
+    /// Returns the hash of this token.
     #[must_use]
     pub fn of(token: &str) -> Self {
         Self(Sha256::digest(token.as_bytes()).into())
     }
 
-    /// A hash as hexadecimal digits, as it comes with a [`Launch`](crate::Launch).
+    /// Parses a hash from hexadecimal digits, as in a [`Launch`](crate::Launch).
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` when these are not 64 hexadecimal digits.
+    /// Returns `InvalidArgument` if `digits` is not 64 hexadecimal digits.
     pub fn parse(digits: &str) -> Result<Self> {
         let refused = || Error::new(ErrorKind::InvalidArgument, "the hash of a token has 64 hexadecimal digits");
         if digits.len() != 64 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
@@ -64,7 +64,7 @@ impl fmt::Debug for TokenHash {
     }
 }
 
-/// What is to be done on the first call that is let in.
+/// The callback for the first admitted call.
 #[derive(Clone)]
 pub(super) struct OnAdmission(Arc<dyn Fn() + Send + Sync>);
 
@@ -80,14 +80,14 @@ impl fmt::Debug for OnAdmission {
     }
 }
 
-/// Who stands before the routes.
+/// The authentication in front of the routes.
 struct Guard {
     token: Option<TokenHash>,
     on_admission: Option<OnAdmission>,
     admitted: Once,
 }
 
-/// The same routes for those who know the token, if there is one.
+/// Returns the routes with a check of the token, if one is set.
 pub(super) fn guard(routes: Router, token: Option<TokenHash>, on_admission: Option<OnAdmission>) -> Router {
     if token.is_none() && on_admission.is_none() {
         return routes;

@@ -1,5 +1,4 @@
-//! Trees as archives: one comes as a body, or goes as one. How a body that goes has ended is said
-//! after it, in a trailer.
+//! Trees as archives: an archive arrives or is sent as a body. A trailer after a sent body has its outcome.
 
 use std::sync::Arc;
 
@@ -40,7 +39,7 @@ async fn download(State(served): State<Shared>, headers: HeaderMap) -> Response 
         let call: Tree = header::from_header(&headers, ARGUMENTS)?;
         let files: Arc<dyn Backend> = Arc::clone(&served.sandbox) as Arc<dyn Backend>;
         let mut packer = Packer::new(files, call.at.into_owned());
-        // What is wrong from the start is an answer like any other.
+        // An error before the first piece is an ordinary response.
         let first = packer.next().await?;
         Ok((packer, first))
     };

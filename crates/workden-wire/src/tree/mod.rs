@@ -1,9 +1,9 @@
-//! Trees of files as tar archives, over the calls of any backend: nothing is held but a piece of one
-//! file, and whatever guards the backend guards this.
+//! Trees of files as tar archives, over the calls of any backend: only a piece of one file is in memory, and the gates
+//! of the backend apply.
 //!
-//! Files and directories travel. Links, special files and names that are not UTF-8 are passed over
-//! and counted. Modes, owners and times do not travel: a [`Backend`](workden_core::Backend) knows
-//! nothing of the first two, and sets the third itself.
+//! Archives contain files and directories. Links, special files and names that are not UTF-8 are skipped and counted.
+//! Modes, owners and times are not transferred: a [`Backend`](workden_core::Backend) does not know the first two, and
+//! sets the third itself.
 
 mod pack;
 mod record;
@@ -16,20 +16,20 @@ use workden_core::{Error, ErrorKind, Result, VirtualPath};
 pub use self::{pack::Packer, unpack::unpack};
 use crate::limits;
 
-/// What became of a tree.
+/// The report of a transferred tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeReport {
-    /// Files that travelled.
+    /// Transferred files.
     pub files: u64,
-    /// Directories that travelled.
+    /// Transferred directories.
     pub directories: u64,
     /// Bytes of all files together.
     pub bytes: u64,
-    /// Symbolic and hard links of the archive, or symbolic ones of the tree, that were passed over.
+    /// Skipped links: symbolic and hard links of an archive, or symbolic links of a tree.
     pub skipped_links: u64,
-    /// Devices, sockets and the like that were passed over.
+    /// Skipped devices, sockets and other special files.
     pub skipped_special: u64,
-    /// Things that were passed over because their names are not UTF-8.
+    /// Entries skipped because their names are not UTF-8.
     pub skipped_names: u64,
 }
 
@@ -40,7 +40,7 @@ impl TreeReport {
         self.within_entries()
     }
 
-    /// Counts a file, before it travels.
+    /// Counts a file before it is transferred.
     fn add_file(&mut self, at: &VirtualPath, size: u64) -> Result<()> {
         self.files += 1;
         self.bytes = self.bytes.saturating_add(size);

@@ -1,4 +1,4 @@
-//! A tree as an archive, piece by piece.
+//! Packing a tree into an archive, piece by piece.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use super::TreeReport;
 use crate::limits::TREE_PIECE_BYTES;
 
 const BLOCK: u64 = 512;
-/// Bytes of a name that fit into the first block of an entry.
+/// Bytes of a name that fit in the first block of an entry.
 const SHORT_NAME: usize = 100;
 
-/// Makes an archive of a directory or a file. Names in it are relative to the directory.
+/// Packs a directory or a file into an archive. Names in the archive are relative to the directory.
 ///
-/// Links are followed on the way to what was asked for, and never below it: a directory that becomes
-/// a link meanwhile is an error.
+/// Links are followed on the way to the requested path, and never below it: a directory that becomes a link meanwhile
+/// is an error.
 pub struct Packer {
     files: Arc<dyn Backend>,
     base: VirtualPath,
-    /// What is still to be packed, the next one last.
+    /// The entries still to pack, the next one last.
     to_do: Vec<Waiting>,
     open: Option<OpenFile>,
     report: TreeReport,
@@ -37,14 +37,14 @@ enum State {
     Over,
 }
 
-/// Something that is to be packed, under a name.
+/// An entry to pack, and its name.
 struct Waiting {
     at: Resolved,
     name: String,
     entry: Entry,
 }
 
-/// A file of which a part has been packed.
+/// A partly packed file.
 struct OpenFile {
     at: Resolved,
     done: u64,
@@ -52,23 +52,23 @@ struct OpenFile {
 }
 
 impl Packer {
-    /// Gets ready; nothing is read yet.
+    /// Creates a packer; it reads nothing yet.
     pub fn new(files: Arc<dyn Backend>, at: VirtualPath) -> Self {
         Self { files, base: at, to_do: Vec::new(), open: None, report: TreeReport::default(), state: State::New }
     }
 
-    /// What has been packed so far; all of it after the last piece.
+    /// Returns the report so far; it is complete after the last piece.
     #[must_use]
     pub fn report(&self) -> TreeReport {
         self.report
     }
 
-    /// The next piece of the archive; `None` after the last.
+    /// Returns the next piece of the archive; `None` after the last.
     ///
     /// # Errors
     ///
-    /// Those of the calls that look at and read files; `TooLarge` when there is more than may
-    /// travel, `Conflict` when a file became shorter while it was read. The archive is not whole then.
+    /// Returns the errors of the calls that find and read files, `TooLarge` if the tree exceeds the limits, and
+    /// `Conflict` if a file became shorter while it was read. The archive is then incomplete.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         loop {
             if let Some(open) = self.open.take() {
@@ -79,7 +79,7 @@ impl Packer {
                 (State::Going, Some(waiting)) => match self.pack(waiting).await {
                     Ok(Some(piece)) => return Ok(Some(piece)),
                     Ok(None) => {}
-                    // It was removed since its directory was listed.
+                    // The entry was removed after its directory was listed.
                     Err(error) if error.kind() == ErrorKind::NotFound => {}
                     Err(error) => return Err(error),
                 },
@@ -111,7 +111,7 @@ impl Packer {
         Ok(())
     }
 
-    /// Queues what is in a directory, under names that start like this.
+    /// Queues the entries of a directory, under names with this prefix.
     async fn queue(&mut self, at: &Resolved, prefix: &str) -> Result<()> {
         let listing = self.files.list(at, &ListRequest::default()).await?;
         if listing.left_out > 0 {
@@ -144,7 +144,7 @@ impl Packer {
         self.report.within_entries().map(|()| None)
     }
 
-    /// The head of a file, and its beginning.
+    /// Returns the head of a file and the start of its content.
     async fn begin(&mut self, at: Resolved, name: &str) -> Result<Bytes> {
         let part = self.files.read(&at, ByteRange::Part { offset: 0, length: TREE_PIECE_BYTES }).await?;
         self.report.add_file(&at.typed, part.size)?;
@@ -155,7 +155,7 @@ impl Packer {
         Ok(piece.into())
     }
 
-    /// More of a file.
+    /// Returns the next part of a file's content.
     async fn go_on(&mut self, mut open: OpenFile) -> Result<Bytes> {
         let length = (open.size - open.done).min(TREE_PIECE_BYTES);
         let part = self.files.read(&open.at, ByteRange::Part { offset: open.done, length }).await?;
@@ -172,7 +172,7 @@ impl Packer {
         Ok(piece.into())
     }
 
-    /// Fills up the last block of a file that is done.
+    /// Pads the last block of a finished file.
     fn close_or_keep(&mut self, open: OpenFile, piece: &mut Vec<u8>) {
         if open.done < open.size {
             self.open = Some(open);
@@ -183,7 +183,7 @@ impl Packer {
     }
 }
 
-/// The blocks before the content of an entry; a long name has blocks of its own.
+/// Returns the blocks before the content of an entry; a long name has additional blocks.
 fn head(name: &str, kind: EntryType, size: u64) -> Result<Vec<u8>> {
     let mut blocks = Vec::new();
     if name.len() > SHORT_NAME {
@@ -205,7 +205,7 @@ fn block(name: &str, kind: EntryType, size: u64) -> Result<Header> {
     let Some(gnu) = header.as_gnu_mut() else {
         return Err(Error::new(ErrorKind::Io, "an archive of the wrong kind"));
     };
-    // Not `set_path`, which has opinions about names that are legal here.
+    // Not `set_path`, which rejects names that are legal here.
     gnu.name[..name.len()].copy_from_slice(name.as_bytes());
     header.set_size(size);
     header.set_entry_type(kind);

@@ -1,7 +1,7 @@
-//! One entry of an archive, with what the records before it say of it.
+//! One entry of an archive, with the data from the records before it.
 //!
-//! Invariant: there is one opinion of how long an entry is. An archive that could be read in two
-//! ways (a directory with content, a length for all entries, a sparse file) is refused.
+//! Invariant: the length of an entry is unambiguous. An archive that could be read in two ways (a directory with
+//! content, a length for all entries, a sparse file) is refused.
 
 use bytes::Bytes;
 use tar::{EntryType, Header};
@@ -12,16 +12,16 @@ use crate::limits::TREE_RECORD_BYTES;
 
 const BLOCK: u64 = 512;
 
-/// An entry whose content comes next.
+/// An entry whose content follows.
 pub(super) struct Record {
-    /// The name as it stands there.
+    /// The name as written in the archive.
     pub(super) name: Vec<u8>,
     pub(super) kind: Kind,
-    /// Bytes of content, without what fills up the last block.
+    /// Bytes of content, without the padding of the last block.
     pub(super) size: u64,
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     File,
@@ -31,7 +31,7 @@ pub(super) enum Kind {
 }
 
 impl Record {
-    /// The next entry; `None` at the end of the archive.
+    /// Reads the next entry; `None` at the end of the archive.
     pub(super) async fn read(source: &mut Source) -> Result<Option<Self>> {
         let mut long_name: Option<Vec<u8>> = None;
         let mut long_size: Option<u64> = None;
@@ -77,7 +77,7 @@ impl Record {
 
     fn of(name: Vec<u8>, kind: EntryType, size: u64) -> Result<Self> {
         let kind = match kind {
-            // Before there were types, a directory was told by its name.
+            // Before the format had types, a directory was recognised by its name.
             EntryType::Regular | EntryType::Continuous if name.ends_with(b"/") => Kind::Directory,
             EntryType::Regular | EntryType::Continuous => Kind::File,
             EntryType::Directory => Kind::Directory,
@@ -91,7 +91,7 @@ impl Record {
         Ok(Self { name, kind, size })
     }
 
-    /// Bytes that fill up the last block of the content.
+    /// Returns the number of padding bytes after the content.
     pub(super) fn filling(&self) -> u64 {
         filling(self.size)
     }
@@ -101,7 +101,7 @@ fn filling(size: u64) -> u64 {
     (BLOCK - size % BLOCK) % BLOCK
 }
 
-/// The content of a record that says something of the next entry.
+/// Reads the content of a record that describes the next entry.
 async fn record(source: &mut Source, size: u64) -> Result<Bytes> {
     if size > TREE_RECORD_BYTES {
         return Err(refused("a name that is too long"));
@@ -116,7 +116,7 @@ fn checked(block: &[u8]) -> Result<&Header> {
         .iter()
         .enumerate()
         .map(|(at, byte)| match at {
-            // The sum itself counts as blanks.
+            // The checksum field itself counts as blanks.
             148..156 => u32::from(b' '),
             _ => u32::from(*byte),
         })
@@ -129,7 +129,7 @@ fn checked(block: &[u8]) -> Result<&Header> {
     }
 }
 
-/// Something that is said of the next entry, and what.
+/// A key and a value for the next entry.
 type Pair<'a> = (&'a [u8], &'a [u8]);
 
 fn pairs(said: &[u8]) -> Result<Vec<Pair<'_>>> {
@@ -143,7 +143,7 @@ fn pairs(said: &[u8]) -> Result<Vec<Pair<'_>>> {
     Ok(pairs)
 }
 
-/// `12 path=a/b\n`, where 12 is the length of all of it.
+/// Parses `12 path=a/b\n`, where 12 is the length of the whole record.
 fn one_pair(rest: &[u8]) -> Option<(Pair<'_>, &[u8])> {
     let blank = rest.iter().position(|byte| *byte == b' ')?;
     let length: usize = std::str::from_utf8(&rest[..blank]).ok()?.parse().ok()?;

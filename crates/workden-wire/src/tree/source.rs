@@ -1,10 +1,10 @@
-//! An archive as it comes in: pieces of any size, read in the amounts that the format has.
+//! An incoming archive: pieces of any size, read in the amounts that the format requires.
 
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::StreamExt;
 use workden_core::{ContentStream, Error, ErrorKind, Result};
 
-/// An archive as it comes in.
+/// An incoming archive.
 pub(super) struct Source {
     pieces: ContentStream,
     piece: Bytes,
@@ -15,7 +15,7 @@ impl Source {
         Self { pieces, piece: Bytes::new() }
     }
 
-    /// At most so many bytes, at least one; `None` at the end.
+    /// Reads at least one and at most `most` bytes; `None` at the end.
     pub(super) async fn some(&mut self, most: u64) -> Result<Option<Bytes>> {
         while self.piece.is_empty() {
             match self.pieces.next().await {
@@ -27,7 +27,7 @@ impl Source {
         Ok(Some(self.piece.split_to(length)))
     }
 
-    /// Exactly so many bytes; the caller bounds them.
+    /// Reads exactly `length` bytes; the caller must limit `length`.
     pub(super) async fn exactly(&mut self, length: usize) -> Result<Bytes> {
         if self.piece.len() >= length {
             return Ok(self.piece.split_to(length));
@@ -42,7 +42,7 @@ impl Source {
         Ok(held.freeze())
     }
 
-    /// Passes over so many bytes.
+    /// Skips `length` bytes.
     pub(super) async fn skip(&mut self, mut length: u64) -> Result<()> {
         while length > 0 {
             match self.some(length).await? {
@@ -54,7 +54,7 @@ impl Source {
     }
 }
 
-/// The archive ends in the middle.
+/// Returns the error for an archive that ends early.
 pub(super) fn cut_off() -> Error {
     Error::new(ErrorKind::InvalidArgument, "the archive is cut off").hint("what came before the cut is in its place")
 }

@@ -1,4 +1,4 @@
-//! A tree from an archive, while it comes in.
+//! Unpacking an archive while it arrives.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use super::{
 };
 use crate::limits::TREE_PIECE_BYTES;
 
-/// Makes the files and directories of an archive below a directory. Files that are there are
-/// replaced, each of them whole or not at all.
+/// Creates the files and directories of an archive below a directory. Existing files are replaced, each of them
+/// completely or not at all.
 ///
 /// # Errors
 ///
-/// - `Escapes` for an entry that would be outside the directory, by its name or through a link.
-/// - `InvalidArgument` for what is no archive, or ends before its end.
-/// - `TooLarge` when there is more than may travel, and whatever the writing says.
+/// - `Escapes` if an entry would be outside the directory, by its name or through a link.
+/// - `InvalidArgument` if the content is not an archive, or ends early.
+/// - `TooLarge` if the tree exceeds the limits, and the errors of the writes.
 ///
-/// What came before the error is in its place.
+/// Files before the error stay written.
 pub async fn unpack(files: &dyn Backend, at: &VirtualPath, archive: ContentStream) -> Result<TreeReport> {
     files.make_dir_path(at).await?;
     let base = files.resolve(at, Symlink::Follow).await?;
@@ -60,7 +60,7 @@ pub async fn unpack(files: &dyn Backend, at: &VirtualPath, archive: ContentStrea
     Ok(report)
 }
 
-/// Where an entry goes; `None` when its name is not UTF-8.
+/// Returns the destination of an entry; `None` if its name is not UTF-8.
 async fn place(files: &dyn Backend, at: &VirtualPath, base: &Resolved, name: &[u8]) -> Result<Option<Resolved>> {
     let Ok(name) = std::str::from_utf8(name) else { return Ok(None) };
     let escapes = || {
@@ -82,7 +82,7 @@ async fn write(files: &dyn Backend, place: &Resolved, source: &Arc<Mutex<Source>
         let bytes = source.lock().await.exactly(size as usize).await?;
         return files.write(place, Content::Whole(bytes), Expect::Anything).await.map(drop);
     }
-    // The backend gets a part of the archive to read, and gives it back by dropping it.
+    // The backend reads a part of the archive, and returns it by dropping the stream.
     let content = futures_util::stream::try_unfold((Arc::clone(source), size), |(source, left)| async move {
         if left == 0 {
             return Ok(None);
@@ -94,7 +94,7 @@ async fn write(files: &dyn Backend, place: &Resolved, source: &Arc<Mutex<Source>
     files.write(place, Content::Stream(Box::pin(content)), Expect::Anything).await.map(drop)
 }
 
-/// Takes what fills up the archive after its end; who sends more than that is not listened to.
+/// Reads the padding after the end of the archive, up to a limit; further data is ignored.
 async fn drain(source: &mut Source) -> Result<()> {
     let mut left = TREE_PIECE_BYTES;
     while left > 0 {
