@@ -1,19 +1,19 @@
-//! The words of a ruleset: what can be done, and what is said of it.
+//! The vocabulary of a ruleset: operations and actions.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The action of a rule. Ordered: the larger is the stricter.
+/// The action of a rule. Ordered by strictness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// Go ahead.
+    /// The call may proceed.
     Allow,
     /// The call requires approval.
     Ask,
-    /// No.
+    /// The call is denied.
     Deny,
 }
 
@@ -28,7 +28,7 @@ pub enum Operation {
     Write,
     /// Changing parts of a file.
     Edit,
-    /// Removing.
+    /// Removing files and directories.
     Delete,
     /// Running a command.
     Execute,
@@ -41,11 +41,11 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All of them, in the order in which they are listed to people.
+    /// All operations, in the order in which they are listed to people.
     pub const ALL: [Self; 8] =
         [Self::Read, Self::Write, Self::Edit, Self::Delete, Self::Execute, Self::Glob, Self::Grep, Self::Ls];
 
-    /// Returns its name in a ruleset.
+    /// Returns the name of the operation in a ruleset.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,10 +1,10 @@
-//! The only places that may be read and written, as a derived policy has them.
+//! The only paths that a derived policy may read and write.
 
 use workden_core::VirtualPath;
 
 use crate::requirement::{Objection, Requirement};
 
-/// Paths, with everything below each. `None` does not narrow anything.
+/// Paths, each with everything below it. `None` does not restrict.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowList {
     /// The only paths that may be read.

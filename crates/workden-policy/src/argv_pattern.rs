@@ -1,11 +1,11 @@
-//! Patterns over the words of a command, as the rules of `execute` have them.
+//! Patterns for the words of a command, in the rules of `execute`.
 //!
-//! A command is matched word by word, after the shell's quotes are taken off: two spaces, quotes
-//! or a full path to the program make no difference. `*` within a word crosses `/`.
+//! A command is matched word by word, after the shell's quotes are removed: two spaces, quotes or a full path to the
+//! program make no difference. `*` within a word also matches `/`.
 
 use workden_core::{Error, ErrorKind, Result, search::TextPattern};
 
-/// A pattern over a program and its arguments.
+/// A pattern for a program and its arguments.
 #[derive(Clone, Debug)]
 pub struct ArgvPattern {
     words: Vec<WordPattern>,
@@ -15,27 +15,27 @@ pub struct ArgvPattern {
 enum WordPattern {
     /// One word.
     One { pattern: TextPattern, has_slash: bool },
-    /// Any number of words, none included.
+    /// Any number of words, including none.
     Rest,
 }
 
-/// Where a program may be that is named without a directory.
+/// The directories of a program that a pattern names without a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramLocation {
-    /// Anywhere: `/tmp/rm` is `rm`. For rules that forbid.
+    /// Any directory: `/tmp/rm` is `rm`. For rules that forbid.
     Anywhere,
-    /// On the search path or in a directory of the system: `/bin/ls` is `ls`, `/tmp/ls` is another
-    /// program. For rules that allow.
+    /// The search path or a directory of the system: `/bin/ls` is `ls`, `/tmp/ls` is another program. For rules that
+    /// allow.
     OfTheSystem,
 }
 
 impl ArgvPattern {
-    /// Compiles a pattern: words with `*`, `?`, `[a-z]` and `{a,b}` in them. A `*` that is the last
-    /// word, and `**` anywhere, stand for any number of words.
+    /// Compiles a pattern: words that may contain `*`, `?`, `[a-z]` and `{a,b}`. A `*` as the last word, and `**`
+    /// anywhere, match any number of words.
     ///
     /// # Errors
     ///
-    /// `InvalidPattern` when it is empty or a word of it does not parse.
+    /// Returns `InvalidPattern` if the pattern is empty or one of its words does not parse.
     pub fn new(pattern: &str) -> Result<Self> {
         let texts: Vec<&str> = pattern.split_whitespace().collect();
         if texts.is_empty() {
@@ -50,7 +50,7 @@ impl ArgvPattern {
         Ok(Self { words: texts.iter().enumerate().map(word).collect::<Result<_>>()? })
     }
 
-    /// Whether this command matches, its program wherever it may be.
+    /// Whether this command matches, with its program in any directory.
     #[must_use]
     pub fn matches(&self, argv: &[&str]) -> bool {
         self.matches_with(argv, ProgramLocation::Anywhere)
@@ -62,16 +62,16 @@ impl ArgvPattern {
         self.reached(argv, programs)[argv.len()]
     }
 
-    /// Whether this command matches, or one that is the start of it: `rm` in `rm -rf x`.
+    /// Whether the start of this command matches: `rm` matches the start of `rm -rf x`.
     #[must_use]
     pub fn matches_start(&self, argv: &[&str], programs: ProgramLocation) -> bool {
         self.reached(argv, programs).contains(&true)
     }
 
-    /// After how many words of a command the pattern could be at its end.
+    /// Returns, for each number of words of a command, whether the pattern matches exactly these words.
     fn reached(&self, argv: &[&str], programs: ProgramLocation) -> Vec<bool> {
-        // Which of the words read so far could end where; like a regular expression, so that no
-        // pattern takes more than words times words.
+        // All positions are tracked at once, like in a regular expression, so that no pattern takes more than words
+        // times words steps.
         let mut reached = vec![false; argv.len() + 1];
         reached[0] = true;
         for word in &self.words {
@@ -97,7 +97,7 @@ impl ArgvPattern {
     }
 }
 
-/// The name of a program without its directory.
+/// Returns the name of a program without its directory.
 fn program_name(program: &str, programs: ProgramLocation) -> &str {
     const OF_THE_SYSTEM: [&str; 6] = ["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"];
     match (program.rsplit_once('/'), programs) {
@@ -168,7 +168,7 @@ mod tests {
     fn many_stars_are_matched_without_backtracking() {
         let pattern = ArgvPattern::new(&"** a ".repeat(200)).unwrap();
         let argv = vec!["a"; 199];
-        // A matcher that goes back would need 2^200 steps, and never come here.
+        // A backtracking matcher would need 2^200 steps.
         assert!(!pattern.matches(&argv));
     }
 }

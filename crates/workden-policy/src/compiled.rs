@@ -1,7 +1,7 @@
-//! A ruleset that is checked and ready to answer.
+//! A ruleset that is checked and compiled.
 //!
-//! Invariant: what is in here was checked when it was made. A pattern that does not parse and an
-//! example that does not hold are errors then, so that no rule is ever silently passed over.
+//! Invariant: everything here was checked when it was compiled. An invalid pattern and a failed example are errors
+//! then, so that no rule is ever silently ignored.
 
 use std::sync::OnceLock;
 
@@ -32,7 +32,7 @@ pub struct CompiledRuleset {
 struct CommandRule {
     pattern: ArgvPattern,
     except: Vec<ArgvPattern>,
-    /// The pattern over a whole line as it is written, where the rule forbids and has no exceptions.
+    /// The pattern for the whole line as written, if the rule forbids and has no exceptions.
     line: Option<TextPattern>,
 }
 
@@ -50,9 +50,9 @@ pub struct RuleDecision<'a> {
 pub enum DecidedBy<'a> {
     /// A rule.
     Rule {
-        /// The operation it is a rule of.
+        /// The operation of the rule.
         of: Operation,
-        /// Its place among them, from 0.
+        /// The index of the rule among those of the operation, from 0.
         index: usize,
         /// The rule.
         rule: &'a Rule,
@@ -73,13 +73,13 @@ impl<'a> RuleDecision<'a> {
         }
     }
 
-    /// Returns the description of the rule that decided; empty when none did.
+    /// Returns the description of the rule that decided; empty if none did.
     #[must_use]
     pub fn description(&self) -> &'a str {
         self.rule().map_or("", |rule| &rule.description)
     }
 
-    /// Returns the stricter of two; the first where they are equally strict.
+    /// Returns the stricter decision; `self` if both are equally strict.
     #[must_use]
     pub fn strictest(self, other: Self) -> Self {
         if other.action > self.action { other } else { self }
@@ -87,12 +87,12 @@ impl<'a> RuleDecision<'a> {
 }
 
 impl Ruleset {
-    /// Checks the rules and makes them ready to answer.
+    /// Checks and compiles the rules.
     ///
     /// # Errors
     ///
-    /// `InvalidPattern` when a pattern does not parse, `InvalidArgument` when an example does not
-    /// hold; both say which rule of which operation it is.
+    /// Returns `InvalidPattern` if a pattern does not parse, and `InvalidArgument` if an example fails; both name the
+    /// rule and its operation.
     pub fn compile(&self) -> Result<CompiledRuleset> {
         CompiledRuleset::new(self.clone())
     }
@@ -118,7 +118,7 @@ impl CompiledRuleset {
         Ok(Self { source, paths, commands, shapes: OnceLock::new() })
     }
 
-    /// The rules as shapes, to hold patterns of a shell against.
+    /// Returns the rules as shapes, for the comparison with shell patterns.
     pub(crate) fn shapes(&self) -> &RuleShapes {
         self.shapes.get_or_init(|| RuleShapes::of(&self.source))
     }
@@ -129,7 +129,7 @@ impl CompiledRuleset {
         &self.source
     }
 
-    /// Returns the decision for an operation on a path. Commands have no path: for `Execute` it is the default.
+    /// Returns the decision for an operation on a path. Commands have no path: for `Execute` the default decides.
     #[must_use]
     pub fn decide_path(&self, operation: Operation, path: &VirtualPath) -> RuleDecision<'_> {
         let operation = self.source.served_by(operation);
@@ -150,16 +150,16 @@ impl CompiledRuleset {
         }
     }
 
-    /// Returns the decision for a whole command line as it is written: by the first rule, of those before `before`,
-    /// that forbids and whose pattern is the line. Words say nothing of pipes and redirections, and
-    /// `curl * | sh` means both.
+    /// Returns the decision for a whole command line as written: of the rules before `before`, the first that forbids
+    /// and whose pattern matches the line. The words of a command do not include pipes and redirections, and `curl * |
+    /// sh` needs both.
     pub(crate) fn decide_line(&self, line: &str, before: usize) -> Option<RuleDecision<'_>> {
         let mut earlier = self.commands.iter().take(before);
         let first = earlier.position(|rule| rule.line.as_ref().is_some_and(|pattern| pattern.is_match(line)))?;
         Some(self.by_rule(Operation::Execute, first))
     }
 
-    /// Returns the action for an operation when none of its rules matches.
+    /// Returns the action for an operation if none of its rules matches.
     #[must_use]
     pub fn default_of(&self, operation: Operation) -> Action {
         self.source.default_of(operation)
@@ -209,9 +209,9 @@ impl CommandRule {
         Ok(compiled)
     }
 
-    /// Whether it matches, as strictly as can be. A rule that allows means these words and no more,
-    /// and does not trust a program by its name alone; one that forbids holds with more arguments,
-    /// too, and wherever the program is. The other way round for their exceptions.
+    /// Whether the rule matches, as strictly as possible. A rule that allows matches exactly these words, and does not
+    /// trust a program by its name alone; a rule that forbids also matches with further arguments, and with the program
+    /// in any directory. Exceptions match the other way round.
     fn matches(&self, action: Action, argv: &[&str]) -> bool {
         let exactly = |pattern: &ArgvPattern| pattern.matches_with(argv, ProgramLocation::OfTheSystem);
         let widely = |pattern: &ArgvPattern| pattern.matches_start(argv, ProgramLocation::Anywhere);
@@ -222,7 +222,7 @@ impl CommandRule {
     }
 }
 
-/// Rejects patterns that have a meaning elsewhere and would match no real name here.
+/// Rejects patterns that have a meaning in other tools and would match no real name here.
 fn check_spelling(pattern: &str) -> Result<()> {
     let wrong = match pattern {
         pattern if pattern.trim() != pattern => "invalid pattern: it starts or ends with a blank",
@@ -272,7 +272,7 @@ fn check_examples(rule: &Rule, matches: impl Fn(&str) -> Result<bool>) -> Result
     Ok(())
 }
 
-/// An error, with the rule that it is about.
+/// Adds the rule to an error about it.
 fn about(operation: Operation, nth: usize, rule: &Rule, error: &Error) -> Error {
     let pattern: String = rule.pattern.chars().take(200).flat_map(char::escape_debug).collect();
     let told = Error::new(

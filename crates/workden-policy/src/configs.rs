@@ -1,33 +1,33 @@
-//! The configurations of pydantic-ai-filesystem-sandbox, as other ways to write a mount table.
+//! The configurations of pydantic-ai-filesystem-sandbox, as other formats of a mount table.
 //!
-//! Field names and defaults are theirs. Host paths pass through as text and are in no error: a
-//! policy knows virtual paths only, and who opens host paths is told them apart from the table.
+//! Field names and defaults are those of that library. Host paths are passed through as text and never appear in
+//! errors: a policy knows virtual paths only, and the code that opens host paths gets them separately from the table.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use workden_core::{Error, ErrorKind, Result, VirtualPath};
 
 use crate::{MountApproval, MountMode, MountRules, MountTable};
 
-/// One directory of a `SandboxConfig`, under a name.
+/// One named directory of a `SandboxConfig`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PathConfig {
     /// The host directory.
     pub root: String,
-    /// Whether it may be written.
+    /// Whether the directory may be written.
     #[serde(default)]
     pub mode: MountMode,
-    /// The only endings that files may have; absent for all.
+    /// The only suffixes that files may have; absent for all.
     #[serde(default)]
     pub suffixes: Option<Vec<String>>,
-    /// The largest file, in bytes.
+    /// The largest file size, in bytes.
     #[serde(default)]
     pub max_file_bytes: Option<u64>,
-    /// Whether writing has to be approved.
+    /// Whether writing requires approval.
     #[serde(default = "needed")]
     pub write_approval: MountApproval,
-    /// Whether reading has to be approved.
+    /// Whether reading requires approval.
     #[serde(default)]
     pub read_approval: MountApproval,
 }
@@ -39,62 +39,62 @@ pub struct PathConfig {
 pub struct RootSandboxConfig {
     /// The host directory.
     pub root: String,
-    /// Whether it may only be read.
+    /// Whether the directory is read-only.
     #[serde(default)]
     pub readonly: bool,
-    /// The only endings that files may have; absent for all.
+    /// The only suffixes that files may have; absent for all.
     #[serde(default)]
     pub suffixes: Option<Vec<String>>,
-    /// The largest file, in bytes.
+    /// The largest file size, in bytes.
     #[serde(default)]
     pub max_file_bytes: Option<u64>,
 }
 
-/// Either one directory that is everything, or several under their names.
+/// Either one directory for the whole workspace, or several named directories.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct SandboxConfig {
-    /// The one directory.
+    /// The directory of the whole workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<RootSandboxConfig>,
-    /// Several, by name. None at all is legal, and gives access to nothing.
+    /// The named directories. An empty list is legal, and gives access to nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<std::collections::BTreeMap<String, PathConfig>>"))]
     pub paths: Option<NamedPaths>,
 }
 
-/// Directories by name, in the order in which they were written.
+/// Directories by name, in the order of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamedPaths(pub Vec<(String, PathConfig)>);
 
-/// A mount as version 0.9 has it.
+/// A mount in the format of version 0.9.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Mount {
     /// The host directory.
     pub host_path: String,
-    /// Where it is in the workspace; starts with `/`.
+    /// The path in the workspace; starts with `/`.
     pub mount_point: String,
-    /// Whether it may be written.
+    /// Whether the directory may be written.
     #[serde(default)]
     pub mode: MountMode,
-    /// The only endings that files may have; absent for all.
+    /// The only suffixes that files may have; absent for all.
     #[serde(default)]
     pub suffixes: Option<Vec<String>>,
-    /// The largest file, in bytes.
+    /// The largest file size, in bytes.
     #[serde(default)]
     pub max_file_bytes: Option<u64>,
-    /// Whether writing has to be approved.
+    /// Whether writing requires approval.
     #[serde(default = "needed")]
     pub write_approval: MountApproval,
-    /// Whether reading has to be approved.
+    /// Whether reading requires approval.
     #[serde(default)]
     pub read_approval: MountApproval,
 }
 
-/// Mounts, at least one, as version 0.9 has them.
+/// Mounts, at least one, in the format of version 0.9.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -113,11 +113,11 @@ pub struct ConfiguredMounts {
     pub hosts: Vec<HostDirectory>,
 }
 
-/// A place of the workspace, and the host directory that is to be seen there.
+/// A path in the workspace, and the host directory that is mounted there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HostDirectory {
-    /// The place.
+    /// The path in the workspace.
     pub at: VirtualPath,
     /// The host directory, as it was configured.
     pub host_path: String,
@@ -132,12 +132,12 @@ fn invalid(sentence: impl Into<String>, hint: &str) -> Error {
 }
 
 impl SandboxConfig {
-    /// The mount table that this means: a name `input` is mounted at `/input`.
+    /// Returns the mount table of this configuration: the name `input` is mounted at `/input`.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` unless exactly one of `root` and `paths` is given, or when a name is none;
-    /// `AlreadyExists` when two names are the same place.
+    /// Returns `InvalidArgument` unless exactly one of `root` and `paths` is given, or if a name is invalid, and
+    /// `AlreadyExists` if two names are the same path.
     pub fn to_mounts(&self) -> Result<ConfiguredMounts> {
         const ONE: &str = "give `root` for one directory, or `paths` for several with names";
         match (&self.root, &self.paths) {
@@ -187,12 +187,12 @@ impl PathConfig {
 }
 
 impl MountsConfig {
-    /// The mount table that this means.
+    /// Returns the mount table of this configuration.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` when there is no mount or a mount point does not start with `/`,
-    /// `AlreadyExists` when two are at the same place, and those of [`VirtualPath::parse`].
+    /// Returns `InvalidArgument` if there is no mount or a mount point does not start with `/`, `AlreadyExists` if two
+    /// mounts have the same path, and the errors of [`VirtualPath::parse`].
     pub fn to_mounts(&self) -> Result<ConfiguredMounts> {
         if self.mounts.is_empty() {
             return Err(invalid("SandboxConfig requires at least one mount", "add a mount, for instance at `/`"));
@@ -213,11 +213,11 @@ impl MountsConfig {
 }
 
 impl Mount {
-    /// Its mount point in the normal form.
+    /// Returns the normalised mount point.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` when it does not start with `/`, and those of [`VirtualPath::parse`].
+    /// Returns `InvalidArgument` if the mount point does not start with `/`, and the errors of [`VirtualPath::parse`].
     pub fn place(&self) -> Result<VirtualPath> {
         let written = self.mount_point.replace('\\', "/");
         let written = written.trim();

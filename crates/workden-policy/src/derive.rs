@@ -1,7 +1,7 @@
-//! Deriving a policy for a sub-agent: the same, within fewer places.
+//! Deriving a policy for a sub-agent: the same policy for fewer paths.
 //!
-//! Deriving pushes an allow-list onto the layers there are, and a layer can only take away, so that
-//! no child can do what its parent cannot, at any depth. Mounts and rules stay as they are.
+//! Deriving pushes an allow-list onto the layers, and a layer can only restrict, so that no child can do anything that
+//! its parent cannot, at any depth. Mounts and rules stay unchanged.
 
 use std::sync::Arc;
 
@@ -18,26 +18,26 @@ use crate::{
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Derive {
-    /// The paths that may be read. Absent, those that may be written.
+    /// The paths that may be read; by default those that may be written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_read: Option<Vec<VirtualPath>>,
-    /// The paths that may be written; absent, none.
+    /// The paths that may be written; by default none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_write: Option<Vec<VirtualPath>>,
-    /// `true` for a child that writes nowhere; `false` insists on one that can.
+    /// `true` for a child that may write nowhere; `false` requires a child that can write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readonly: Option<bool>,
-    /// Whether a child gets everything that its parent has when no paths are named.
+    /// Whether a child gets all paths of its parent if no paths are named.
     pub inherit: bool,
 }
 
 impl Policy {
-    /// A policy that allows part of what this one does.
+    /// Returns a policy that allows part of what this policy allows.
     ///
     /// # Errors
     ///
-    /// A refusal when a path is outside of the parent's paths, or the parent cannot write it; `ReadOnly`
-    /// when a child must write and the parent cannot.
+    /// Returns a refusal if a path is outside the parent's paths or the parent cannot write it, and `ReadOnly` if the
+    /// child must write and the parent cannot.
     pub fn derive(&self, wanted: &Derive) -> Result<Self> {
         if wanted.readonly == Some(false) && self.writable_roots().is_empty() {
             return Err(Error::new(
@@ -63,8 +63,8 @@ impl Policy {
         Ok(self.clone().with(PolicyLayer::AllowList(Arc::new(AllowList { read, write }))))
     }
 
-    /// Whether a place can be handed on. Rules are not asked: they may allow something below a place
-    /// that they deny, and go on to hold in the child.
+    /// Checks that a path can be passed on. Of the rules, only a denial on every path counts: rules may allow a path
+    /// below one that they deny, and still apply in the child.
     fn must_have(&self, requirement: Requirement, operation: Operation, place: &VirtualPath) -> Result<()> {
         let denies = |layer: &PolicyLayer| match layer {
             PolicyLayer::Rules(rules) => rules.denies_everywhere(operation),

@@ -1,5 +1,5 @@
-//! Who may do what: rules, presets, mounts with limits, shell analysis and approvals. Pure
-//! decisions: nothing here opens a file, starts a program or looks at a clock.
+//! Access policy: rules, presets, mounts with limits, shell analysis and approvals. All decisions are pure: nothing
+//! here opens a file, starts a program or reads a clock.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
-//! The mount table: which parts of a workspace may be used, with limits.
+//! The mount table: the parts of a workspace that may be used, with limits.
 //!
-//! Invariant: the most specific mount of a path decides alone, and paths are looked up in their
-//! normal form, so that no spelling evades a mount.
+//! Invariant: the most specific mount of a path decides alone, and paths are looked up in their normal form, so that no
+//! spelling evades a mount.
 
 use serde::{Deserialize, Serialize};
 use workden_core::{
@@ -18,11 +18,11 @@ use crate::requirement::{Objection, Requirement};
 pub struct MountRules {
     /// The path of the mount.
     pub at: VirtualPath,
-    /// Whether it may be written.
+    /// Whether the mount may be written.
     #[serde(default)]
     pub access: MountMode,
-    /// The only endings that files may have (`md` or `.md`; an empty one for files without); absent
-    /// for all. An empty list allows none.
+    /// The only suffixes that files may have (`md` or `.md`; an empty one for files without a suffix); absent for all.
+    /// An empty list allows none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suffixes: Option<Vec<String>>,
     /// The largest file that may be read or written, in bytes.
@@ -40,11 +40,11 @@ pub struct MountRules {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum MountMode {
-    /// It may only be read.
+    /// The mount may only be read.
     #[default]
     #[serde(rename = "ro")]
     ReadOnly,
-    /// It may be read and written.
+    /// The mount may be read and written.
     #[serde(rename = "rw")]
     ReadWrite,
 }
@@ -55,10 +55,10 @@ pub enum MountMode {
 #[cfg_attr(feature = "schema", schemars(with = "bool"))]
 #[serde(from = "bool", into = "bool")]
 pub enum MountApproval {
-    /// It does not.
+    /// The call does not require approval.
     #[default]
     NotNeeded,
-    /// It does.
+    /// The call requires approval.
     Needed,
 }
 
@@ -108,11 +108,11 @@ struct Mount {
 }
 
 impl MountTable {
-    /// Returns a table of these mounts; an empty one allows nothing.
+    /// Returns a table of these mounts; an empty table allows nothing.
     ///
     /// # Errors
     ///
-    /// `AlreadyExists` when two are at the same path, `InvalidArgument` for an ending with a wildcard.
+    /// Returns `AlreadyExists` if two mounts have the same path, and `InvalidArgument` if a suffix has a wildcard.
     pub fn new(mounts: Vec<MountRules>) -> Result<Self> {
         for (nth, mount) in mounts.iter().enumerate() {
             if mounts[..nth].iter().any(|other| other.at == mount.at) {
@@ -164,11 +164,11 @@ impl MountTable {
         }
     }
 
-    /// Removing a directory removes everything that is mounted in it.
+    /// Returns the objection to removing a path, which removes all mounts below it as well.
     fn object_to_removing(&self, mount: &Mount, path: &VirtualPath) -> Option<Objection> {
         let within = || self.mounts.iter().filter(|other| other.rules.at != *path && other.rules.at.is_within(path));
         let all = || std::iter::once(mount).chain(within());
-        // Without an ending it may be a directory, which no list of endings speaks of.
+        // A name without a suffix may be a directory, to which lists of suffixes do not apply.
         let ending = || {
             let is_clear = !suffix::of(path.name().unwrap_or("")).is_empty()
                 || mount.suffixes.as_ref().is_some_and(Suffixes::allow_nothing);

@@ -1,7 +1,7 @@
-//! `Policy`: layers of rules, mounts and allow-lists, of which the strictest wins.
+//! `Policy`: layers of rules, mounts and allow-lists; the strictest layer wins.
 //!
-//! Invariant: a layer can only take away. Whatever is pushed onto a policy, it allows no call that
-//! it did not allow before; that is all there is to deriving one safely.
+//! Invariant: a layer can only restrict. No layer that is added to a policy allows a call that the policy did not allow
+//! before; this alone makes it safe to derive policies.
 
 use std::sync::Arc;
 
@@ -13,67 +13,67 @@ use crate::{
     requirement::{Objection, Requirement, requirements},
 };
 
-/// Who may do what in a workspace. An empty one allows everything.
+/// The permissions in a workspace. An empty policy allows everything.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     layers: Vec<PolicyLayer>,
 }
 
-/// One of the things that have to permit a call.
+/// One layer of a policy; every layer must permit a call.
 #[derive(Clone, Debug)]
 pub enum PolicyLayer {
     /// Rules by operation and path.
     Rules(Arc<CompiledRuleset>),
     /// The parts of the workspace, with their limits.
     Mounts(Arc<MountTable>),
-    /// The only places that may be used.
+    /// The only paths that may be used.
     AllowList(Arc<AllowList>),
 }
 
 impl Policy {
-    /// Allows everything.
+    /// Returns a policy that allows everything.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same, and these rules as well.
+    /// Adds these rules to the policy.
     ///
     /// # Errors
     ///
-    /// As [`Ruleset::compile`].
+    /// Returns the errors of [`Ruleset::compile`].
     pub fn with_rules(self, rules: &Ruleset) -> Result<Self> {
         Ok(self.with(PolicyLayer::Rules(Arc::new(rules.compile()?))))
     }
 
-    /// The same, within these mounts.
+    /// Restricts the policy to these mounts.
     #[must_use]
     pub fn with_mounts(self, mounts: MountTable) -> Self {
         self.with(PolicyLayer::Mounts(Arc::new(mounts)))
     }
 
-    /// The same, and one layer more.
+    /// Adds a layer to the policy.
     #[must_use]
     pub fn with(mut self, layer: PolicyLayer) -> Self {
         self.layers.push(layer);
         self
     }
 
-    /// Whether it allows everything, so that there is nothing to ask it.
+    /// Whether the policy has no layers, so that it allows everything.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.layers.is_empty()
     }
 
-    /// The layers, the first one first.
+    /// Returns the layers, in the order in which they were added.
     #[must_use]
     pub fn layers(&self) -> &[PolicyLayer] {
         &self.layers
     }
 
-    /// Judges a call. Every path of it is judged as it was typed and as it really is.
+    /// Judges a call. Each of its paths is judged as typed and as real.
     ///
-    /// A command takes its time: not for an async thread.
+    /// Judging a command takes time: do not call this on an async thread.
     #[must_use]
     pub fn judge(&self, op: Op<'_>) -> Verdict {
         if let Some(execution) = op.execution() {
@@ -84,7 +84,7 @@ impl Policy {
             let verdict = match self.object(requirement, at) {
                 None => continue,
                 Some(objection) if objection.is_ask() => Verdict::Ask(self.refuse(&at.typed, objection)),
-                // Nothing is stricter.
+                // Nothing is stricter than a denial.
                 Some(objection) => return Verdict::Deny(self.refuse(&at.typed, objection)),
             };
             strictest = strictest.strictest(verdict);
@@ -92,8 +92,8 @@ impl Policy {
         strictest
     }
 
-    /// As [`judge`](Self::judge), with the commands of a line that an approval would be for. The line is
-    /// analysed once for both.
+    /// Like [`judge`](Self::judge), with the commands of a line that an approval would cover. The line is analysed once
+    /// for both.
     #[must_use]
     pub fn judgement(&self, op: Op<'_>) -> Judgement {
         let Some(execution) = op.execution() else { return self.judge(op).into() };
@@ -101,7 +101,7 @@ impl Policy {
         Judgement::from(judged.verdict()).for_commands(judged.command_line().understood)
     }
 
-    /// The largest file that may be read or written at a path, in bytes, if there is a limit.
+    /// Returns the size in bytes of the largest file that may be read or written at a path, if it is limited.
     #[must_use]
     pub fn most_bytes(&self, path: &VirtualPath) -> Option<u64> {
         let mounts = self.layers.iter().filter_map(|layer| match layer {
@@ -125,8 +125,8 @@ impl Policy {
         strictest
     }
 
-    /// Returns an objection as an error that says what is allowed instead. It names the path as it was
-    /// typed and does not reveal where a link leads.
+    /// Returns an objection as an error with a hint about what is allowed. The error names the typed path and does not
+    /// reveal the target of a link.
     pub(crate) fn refuse(&self, typed: &VirtualPath, objection: Objection) -> Error {
         let path = typed.clone();
         let target = || typed.as_str().to_owned();

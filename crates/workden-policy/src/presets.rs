@@ -1,7 +1,7 @@
 //! The rulesets that come with workden: default, permissive, readonly and strict.
 //!
-//! Their decisions by operation, and the descriptions of their rules, are those of
-//! pydantic-ai-backend; the protected paths are in [`secrets`](crate::secrets).
+//! Their decisions and the descriptions of their rules are those of pydantic-ai-backend; the protected paths are in
+//! [`secrets`](crate::secrets).
 
 use std::{fmt, str::FromStr};
 
@@ -15,7 +15,7 @@ use crate::{
 
 /// The description in refusals about secrets.
 pub const PROTECTS_SECRETS: &str = "Protect sensitive files";
-/// The description in refusals where the system is protected as well.
+/// The description in refusals that protect the system as well.
 pub const PROTECTS_SYSTEM: &str = "Protect sensitive and system files";
 
 /// A ruleset that comes with workden.
@@ -23,32 +23,32 @@ pub const PROTECTS_SYSTEM: &str = "Protect sensitive and system files";
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// Reads and searches; asks before it changes anything or runs a command.
+    /// Reading and searching are allowed; changes and commands require approval.
     #[default]
     Default,
-    /// Does everything but touch secrets and the system.
+    /// Everything is allowed, except access to secrets and the system.
     Permissive,
-    /// Reads and searches, and changes nothing.
+    /// Reading and searching are allowed; changes are denied.
     Readonly,
-    /// Asks before everything.
+    /// Everything requires approval.
     Strict,
 }
 
 /// The paths that a ruleset covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PathScope {
-    /// A whole machine, as a sandbox has it: `/etc` and `/bin` are the system's.
+    /// A whole machine, as in a sandbox: `/etc` and `/bin` belong to the system.
     #[default]
     Machine,
-    /// A workspace of files: `/bin` is a directory of the project like any other.
+    /// A workspace of files: `/bin` is an ordinary directory of the project.
     FilesOnly,
 }
 
 impl Preset {
-    /// All of them.
+    /// All presets.
     pub const ALL: [Self; 4] = [Self::Default, Self::Permissive, Self::Readonly, Self::Strict];
 
-    /// Returns its name in a configuration.
+    /// Returns the name of the preset in a configuration.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -59,13 +59,13 @@ impl Preset {
         }
     }
 
-    /// Returns its rules for a whole machine.
+    /// Returns the rules of the preset for a whole machine.
     #[must_use]
     pub fn ruleset(self) -> Ruleset {
         self.ruleset_in(PathScope::Machine)
     }
 
-    /// Returns its rules for these paths.
+    /// Returns the rules of the preset for these paths.
     #[must_use]
     pub fn ruleset_in(self, scope: PathScope) -> Ruleset {
         use Action::{Allow, Ask, Deny};
@@ -147,20 +147,20 @@ impl FromStr for Preset {
     }
 }
 
-/// The choices of `create_ruleset`: what is allowed without asking. The rest asks.
+/// The options of `create_ruleset`: the operations that are allowed without approval. The others require it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct RulesetOptions {
-    /// The action where nothing else applies.
+    /// The action if nothing else applies.
     pub default: Action,
     /// Whether reading is allowed.
     pub allow_read: bool,
-    /// Whether writing, and removing with it, is allowed.
+    /// Whether writing and removing are allowed.
     pub allow_write: bool,
     /// Whether editing is allowed.
     pub allow_edit: bool,
-    /// Whether running commands is allowed. No command is singled out as dangerous.
+    /// Whether running commands is allowed. No command counts as dangerous.
     pub allow_execute: bool,
     /// Whether finding paths is allowed.
     pub allow_glob: bool,
@@ -168,7 +168,7 @@ pub struct RulesetOptions {
     pub allow_grep: bool,
     /// Whether listing is allowed.
     pub allow_ls: bool,
-    /// Whether secrets are denied to read, write, edit and remove.
+    /// Whether reading, writing, editing and removing secrets is denied.
     pub deny_secrets: bool,
 }
 
@@ -189,7 +189,7 @@ impl Default for RulesetOptions {
 }
 
 impl RulesetOptions {
-    /// Returns the rules for these choices.
+    /// Returns the rules for these options.
     #[must_use]
     pub fn ruleset(&self) -> Ruleset {
         let action = |is_allowed| if is_allowed { Action::Allow } else { Action::Ask };

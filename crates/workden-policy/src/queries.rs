@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl Policy {
-    /// Returns the paths below which files may be read, unless a rule forbids it, in the order of the
-    /// configuration; `/` when nothing narrows it.
+    /// Returns the paths below which files may be read, unless a rule forbids it, in the order of the configuration;
+    /// `/` if nothing restricts it.
     #[must_use]
     pub fn readable_roots(&self) -> Vec<VirtualPath> {
         self.roots(Operation::Read, Requirement::ReadAnything)
@@ -22,8 +22,8 @@ impl Policy {
         self.roots(Operation::Write, Requirement::MakeDir)
     }
 
-    /// Whether an operation is denied on every path, so that it need not be offered. `false` when it
-    /// only requires approval.
+    /// Whether an operation is denied on every path, so that it need not be offered. `false` if it only requires
+    /// approval.
     #[must_use]
     pub fn denies_everywhere(&self, operation: Operation) -> bool {
         let by_places = || match operation {
@@ -31,7 +31,7 @@ impl Policy {
                 self.place_roots(Operation::Write, Requirement::MakeDir).is_empty()
             }
             Operation::Read => self.place_roots(Operation::Read, Requirement::ReadAnything).is_empty(),
-            // Where nothing may be read there are still names to be seen, and commands are not about places.
+            // Names remain visible even if no file may be read, and commands are not bound to paths.
             Operation::Glob | Operation::Grep | Operation::Ls | Operation::Execute => false,
         };
         self.rules_deny_everywhere(operation) || by_places()
@@ -44,36 +44,35 @@ impl Policy {
         })
     }
 
-    /// Whether files may be read there, with or without approval. Suffixes and sizes aside.
+    /// Whether files may be read at a path, with or without approval, regardless of suffixes and sizes.
     #[must_use]
     pub fn can_read(&self, path: &VirtualPath) -> bool {
         self.objection_to(Requirement::ReadAnything, path).is_none_or(|objection| objection.is_ask())
     }
 
-    /// Whether files may be written there, with or without approval. Suffixes and sizes aside.
+    /// Whether files may be written at a path, with or without approval, regardless of suffixes and sizes.
     #[must_use]
     pub fn can_write(&self, path: &VirtualPath) -> bool {
         self.objection_to(Requirement::MakeDir, path).is_none_or(|objection| objection.is_ask())
     }
 
-    /// Whether reading there requires approval; `false` where it is denied.
+    /// Whether reading at a path requires approval; `false` if it is denied.
     #[must_use]
     pub fn needs_read_approval(&self, path: &VirtualPath) -> bool {
         self.objection_to(Requirement::ReadAnything, path).is_some_and(|objection| objection.is_ask())
     }
 
-    /// Whether writing there requires approval; `false` where it is denied.
+    /// Whether writing at a path requires approval; `false` if it is denied.
     #[must_use]
     pub fn needs_write_approval(&self, path: &VirtualPath) -> bool {
         self.objection_to(Requirement::MakeDir, path).is_some_and(|objection| objection.is_ask())
     }
 
-    /// Returns the path that a user means by a typed text, `input/x` or `/input/x`, if it is in a place
-    /// that may be used.
+    /// Returns the path for a typed text, `input/x` or `/input/x`, if that path may be used.
     ///
     /// # Errors
     ///
-    /// Those of [`VirtualPath::parse`], and a refusal that says what may be read when it is outside.
+    /// Returns the errors of [`VirtualPath::parse`], and a refusal with the readable paths if the path is outside them.
     pub fn resolve(&self, typed: &str) -> Result<VirtualPath> {
         let path = VirtualPath::parse(typed)?;
         let is_there = |requirement| self.place_objection(requirement, &path).is_none();
@@ -83,7 +82,7 @@ impl Policy {
         }
     }
 
-    /// Returns the objection of mounts and allow-lists to a requirement, approval aside.
+    /// Returns the objection of mounts and allow-lists to a requirement, except for missing approval.
     pub(crate) fn place_objection(&self, requirement: Requirement, path: &VirtualPath) -> Option<Objection> {
         let places = self.layers().iter().filter(|layer| !matches!(layer, PolicyLayer::Rules(_)));
         places.filter_map(|layer| layer.object(requirement, path)).find(|objection| !objection.is_ask())
@@ -97,7 +96,7 @@ impl Policy {
         if self.rules_deny_everywhere(operation) { Vec::new() } else { self.place_roots(operation, requirement) }
     }
 
-    /// As far as mounts and allow-lists go.
+    /// Returns the roots according to mounts and allow-lists.
     fn place_roots(&self, operation: Operation, requirement: Requirement) -> Vec<VirtualPath> {
         let mut roots = vec![VirtualPath::root()];
         for layer in self.layers() {
@@ -123,7 +122,7 @@ impl Policy {
     }
 }
 
-/// Returns the intersection: of two places of which one is in the other, the inner one.
+/// Returns the intersection: of two nested paths, the inner one.
 fn common<'a>(before: &[VirtualPath], narrowed: impl Iterator<Item = &'a VirtualPath>) -> Vec<VirtualPath> {
     let mut all: Vec<VirtualPath> = Vec::new();
     for place in narrowed {

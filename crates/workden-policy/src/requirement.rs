@@ -1,33 +1,33 @@
-//! The requirements of a call, path by path, so that no call is a way around the refusal of another.
+//! The requirements of a call, path by path, so that no call bypasses the refusal of another.
 
 use workden_core::{Op, Resolved};
 
-/// Something that has to be permitted at a path.
+/// An access that the policy must permit at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Requirement {
-    /// To learn that it is there, and what.
+    /// To describe the entry.
     Stat,
-    /// To see the names in it.
+    /// To list the names in the directory.
     List,
-    /// To find names below it.
+    /// To find names below the directory.
     Glob,
-    /// To find lines in it or below it.
+    /// To find lines in the file or below the directory.
     Grep,
-    /// To read its content.
+    /// To read the content.
     Read,
-    /// To read there, whatever the ending of the name.
+    /// To read there, whatever the suffix of the name.
     ReadAnything,
-    /// To give it new content.
+    /// To write new content.
     Write,
-    /// To change parts of its content; comes with `Read`.
+    /// To change parts of the content; comes with `Read`.
     Change,
-    /// To write there, whatever the ending of the name: it is a directory.
+    /// To write there, whatever the suffix of the name: it is a directory.
     MakeDir,
-    /// To take it away, with everything below it.
+    /// To remove the entry, with everything below it.
     Remove,
 }
 
-/// Everything that a call needs.
+/// Returns all requirements of a call.
 pub(crate) fn requirements(op: Op<'_>) -> impl Iterator<Item = (Requirement, &Resolved)> {
     let all = match op {
         Op::Stat(at) => [Some((Requirement::Stat, at)), None, None],
@@ -49,28 +49,28 @@ pub(crate) fn requirements(op: Op<'_>) -> impl Iterator<Item = (Requirement, &Re
     all.into_iter().flatten()
 }
 
-/// An objection to a call, before it is known what is allowed elsewhere.
+/// An objection to a call, before the allowed alternatives are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Objection {
-    /// It is in no place that may be used.
+    /// The path is in no part of the workspace that may be used.
     Outside,
-    /// It is in a place that may only be read.
+    /// The path may only be read.
     ReadOnly,
-    /// Files with this ending are not allowed there.
+    /// Files with this suffix are not allowed there.
     Suffix { suffix: String, allowed: Vec<String> },
-    /// A rule or a default denies it.
+    /// A rule or a default denies the call.
     Denied { operation: &'static str, description: String },
     /// The call requires approval.
     Asks { operation: &'static str, description: String },
 }
 
 impl Objection {
-    /// Whether approval would be enough.
+    /// Whether approval would permit the call.
     pub(crate) fn is_ask(&self) -> bool {
         matches!(self, Self::Asks { .. })
     }
 
-    /// The stricter of what two layers say; the first where they are equally strict.
+    /// Returns the stricter objection of two layers; the first if both are equally strict.
     pub(crate) fn strictest(first: Option<Self>, second: Option<Self>) -> Option<Self> {
         match (first, second) {
             (Some(first), Some(second)) if first.is_ask() && !second.is_ask() => Some(second),

@@ -11,14 +11,14 @@ impl CompiledRuleset {
     pub(crate) fn object(&self, requirement: Requirement, path: &VirtualPath) -> Option<Objection> {
         let decide = |operation| objection(operation, self.decide_path(operation, path));
         match requirement {
-            // No content is shown, so approval is not asked for.
+            // No content is shown, so no approval is required.
             Requirement::Stat => {
                 let denied = |operation| decide(operation).filter(|objection| !objection.is_ask());
                 denied(Operation::Read).or_else(|| denied(Operation::Ls))
             }
             Requirement::List => decide(Operation::Ls),
             Requirement::Glob => decide(Operation::Glob),
-            // Approving the search is approving what it reads, unless a rule singles that out.
+            // The approval of a search covers the files it reads, unless a rule requires approval for them.
             Requirement::Grep => decide(Operation::Grep).or_else(|| match self.default_of(Operation::Read) {
                 Action::Ask => Some(Objection::Asks { operation: Operation::Grep.name(), description: String::new() }),
                 Action::Allow | Action::Deny => None,
@@ -30,7 +30,7 @@ impl CompiledRuleset {
         }
     }
 
-    /// A file that a rule protects from being written is protected from being edited.
+    /// Returns the objection to an edit of a file that a rule protects from writing.
     fn protects_from_writing(&self, path: &VirtualPath) -> Option<Objection> {
         let written = self.decide_path(Operation::Write, path);
         let protects = written.rule().is_some() && written.action == Action::Deny;

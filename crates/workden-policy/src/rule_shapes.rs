@@ -1,5 +1,5 @@
-//! The patterns of a ruleset, read so that a pattern of a shell can be held against them: whether
-//! `src/*.p*` could become a protected file is asked before the shell answers.
+//! The patterns of a ruleset in a form for the comparison with shell patterns: whether `src/*.p*` could match a
+//! protected file must be known before the shell expands it.
 
 use workden_core::{RuleCase, search::overlap::Shape};
 
@@ -8,7 +8,7 @@ use crate::{Action, Operation, Rule, Ruleset};
 /// The rules of every operation that are stricter than `Allow`, as shapes.
 #[derive(Clone, Debug)]
 pub(crate) struct RuleShapes {
-    /// By operation; each with its place among the rules.
+    /// The rules by operation, each with its index.
     all: Vec<Vec<RuleShape>>,
 }
 
@@ -22,7 +22,7 @@ struct RuleShape {
 }
 
 impl RuleShapes {
-    /// Reads the rules of a ruleset.
+    /// Parses the rules of a ruleset.
     pub(crate) fn of(source: &Ruleset) -> Self {
         let of_operation = |operation: &Operation| {
             let rules = source.of(*operation).map_or(&[][..], |rules| &rules.rules);
@@ -34,7 +34,7 @@ impl RuleShapes {
         Self { all: Operation::ALL.iter().map(of_operation).collect() }
     }
 
-    /// The first rule stricter than `action` that could be about something the pattern matches.
+    /// Returns the first rule stricter than `action` that could apply to a match of the shell pattern.
     pub(crate) fn stricter(&self, operation: Operation, shell: &Shape, action: Action) -> Option<usize> {
         let met = self.all[operation as usize].iter().find(|rule| {
             rule.action > action
@@ -57,7 +57,7 @@ impl RuleShape {
     }
 }
 
-/// A pattern of a rule as one over whole paths: a name is one in any directory.
+/// Returns a rule's pattern as one for whole paths: a bare name matches in any directory.
 fn from_root(pattern: &str) -> String {
     match pattern.contains('/') {
         false => format!("**/{pattern}"),

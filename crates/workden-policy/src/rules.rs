@@ -1,7 +1,7 @@
-//! A ruleset as it is written down: ordered patterns for each operation, as JSON or TOML.
+//! The written form of a ruleset: ordered patterns for each operation, as JSON or TOML.
 //!
-//! Of the rules of an operation the first that matches decides, then the operation's default, then
-//! the ruleset's. This is data; [`Ruleset::compile`] checks it and makes it answer.
+//! The first matching rule of an operation decides, then the operation's default, then the ruleset's. A ruleset is
+//! data; [`Ruleset::compile`] checks it and prepares it for decisions.
 
 use serde::{Deserialize, Serialize};
 use workden_core::RuleCase;
@@ -33,11 +33,11 @@ use crate::{Action, Operation};
 #[cfg_attr(feature = "schema", schemars(description = "The permissions of a workspace, operation by operation."))]
 #[serde(deny_unknown_fields, default)]
 pub struct Ruleset {
-    /// The action where an operation has none; `ask` when absent.
+    /// The action for operations without a default; `ask` if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Action>,
-    /// The action for commands that are known to be dangerous, whatever the rules of `execute`
-    /// allow; absent, they are commands like any other.
+    /// The action for commands that are known to be dangerous, even if the rules of `execute` allow them; if absent,
+    /// they are ordinary commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dangerous_commands: Option<Action>,
     /// Reading content.
@@ -49,10 +49,10 @@ pub struct Ruleset {
     /// Changing parts of files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edit: Option<OperationRules>,
-    /// Removing; absent, the rules of writing apply.
+    /// Removing; if absent, the rules of writing apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delete: Option<OperationRules>,
-    /// Running commands; its patterns are over the words of a command.
+    /// Running commands; the patterns match the words of a command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execute: Option<OperationRules>,
     /// Finding paths.
@@ -71,22 +71,22 @@ pub struct Ruleset {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct OperationRules {
-    /// The action where no rule matches; absent, the ruleset's default.
+    /// The action if no rule matches; if absent, the ruleset's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Action>,
-    /// The rules, of which the first that matches decides.
+    /// The rules; the first that matches decides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
 }
 
-/// One pattern, and what is said of what it matches.
+/// One pattern, and the action for its matches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// For paths: `*` within a name, `**` across directories, `{a,b}`, `[a-z]`; without a `/` it is a
-    /// name in any directory, otherwise it starts at the root. For `execute`: the words of a command;
-    /// rules that deny or ask also match with more words behind, rules that allow match only as written.
+    /// For paths: `*` within a name, `**` across directories, `{a,b}`, `[a-z]`; a pattern without a `/` is a name in
+    /// any directory, any other starts at the root. For `execute`: the words of a command; rules that deny or ask also
+    /// match with further words at the end, rules that allow match only as written.
     pub pattern: String,
     /// Patterns that this rule does not match.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -96,19 +96,19 @@ pub struct Rule {
     /// The reason that a refusal shows.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Examples that it must match; checked when the rules are loaded.
+    /// Examples that the rule must match; checked when the rules are loaded.
     #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
     pub matches: Vec<String>,
-    /// Examples that it must not match; checked when the rules are loaded.
+    /// Examples that the rule must not match; checked when the rules are loaded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_match: Vec<String>,
-    /// Whether letter case counts. Absent, as strict as possible: rules that deny or ask ignore case,
-    /// rules that allow do not.
+    /// Whether letter case counts. The default is as strict as possible: rules that deny or ask ignore case, rules that
+    /// allow do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case: Option<RuleCase>,
 }
 
-/// The action where a ruleset has no default.
+/// The action if a ruleset has no default.
 const UNSAID: Action = Action::Ask;
 
 impl Ruleset {
@@ -118,20 +118,20 @@ impl Ruleset {
         Self { default: Some(default), ..Self::default() }
     }
 
-    /// Whether it has neither rules nor defaults.
+    /// Whether the ruleset has neither rules nor defaults.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns the action where an operation has none.
+    /// Returns the action for operations without a default.
     #[must_use]
     pub fn default_action(&self) -> Action {
         self.default.unwrap_or(UNSAID)
     }
 
-    /// Puts these rules before those of `base`: for each operation they are tried first, and defaults
-    /// that are absent come from `base`.
+    /// Puts these rules before those of `base`: for each operation they are tried first, and absent defaults come from
+    /// `base`.
     #[must_use]
     pub fn before(&self, base: &Self) -> Self {
         let mut all = Self {
@@ -141,7 +141,7 @@ impl Ruleset {
         };
         for operation in Operation::ALL {
             let Some(own) = self.of(operation) else { continue };
-            // Rules for removing come before those that served for it so far.
+            // New rules for removing come before the rules of writing that applied so far.
             let served = base.of(base.served_by(operation)).cloned().unwrap_or_default();
             let rules = own.rules.iter().chain(&served.rules).cloned().collect();
             *all.of_mut(operation) = Some(OperationRules { default: own.default.or(served.default), rules });
@@ -178,8 +178,7 @@ impl Ruleset {
         }
     }
 
-    /// Returns the operation whose rules apply to this one: removing uses the rules of writing when it
-    /// has none.
+    /// Returns the operation whose rules apply to this one: removing uses the rules of writing if it has none.
     #[must_use]
     pub fn served_by(&self, operation: Operation) -> Operation {
         match operation {
@@ -188,7 +187,7 @@ impl Ruleset {
         }
     }
 
-    /// Returns the action for an operation where none of its rules match.
+    /// Returns the action for an operation if none of its rules matches.
     #[must_use]
     pub fn default_of(&self, operation: Operation) -> Action {
         self.of(self.served_by(operation)).and_then(|rules| rules.default).unwrap_or(self.default_action())

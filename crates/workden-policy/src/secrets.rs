@@ -1,7 +1,7 @@
-//! The files that presets protect: secrets anywhere, and the system's own.
+//! The files that presets protect: secrets anywhere, and the files of the system.
 //!
-//! Invariant: a pattern is as wide as it can be without taking in what every project has. The
-//! exceptions of a wide pattern are written beside it and apply to it alone.
+//! Invariant: a pattern is as wide as possible without matching files that every project has. The exceptions of a wide
+//! pattern are written beside it and apply to it alone.
 
 use workden_core::RuleCase;
 
@@ -12,12 +12,12 @@ use crate::{Action, Rule};
 pub struct Protected {
     /// The protected paths.
     pub pattern: &'static str,
-    /// Paths that the pattern matches and that are not secret.
+    /// Paths that match the pattern but are not secret.
     pub except: &'static [&'static str],
 }
 
 impl Protected {
-    /// Returns the rule that denies it, in any letter case.
+    /// Returns the rule that denies these files, in any letter case.
     #[must_use]
     pub fn rule(&self, description: &str) -> Rule {
         Rule {
@@ -33,7 +33,7 @@ const fn all(pattern: &'static str) -> Protected {
     Protected { pattern, except: &[] }
 }
 
-/// Source code, which speaks of secrets far more often than it holds one.
+/// Source code, which mentions secrets far more often than it contains one.
 const CODE: &str = "*.{py,pyi,pyx,rs,go,c,cc,cpp,cxx,h,hh,hpp,m,mm,cs,fs,vb,java,kt,kts,scala,groovy,clj,cljs,swift,dart,\
 js,jsx,mjs,cjs,ts,tsx,mts,cts,vue,svelte,astro,rb,erb,rake,php,pl,pm,lua,ex,exs,erl,hrl,hs,ml,mli,r,jl,nim,zig,sol,proto}";
 /// Documents and pictures.
@@ -41,15 +41,15 @@ const PROSE: &str = "*.{md,mdx,rst,adoc,html,htm,xhtml,css,scss,sass,less,svg,pn
 /// Files that every package has, whatever its name.
 const MANIFEST: &str = "{Cargo.toml,package.json,tsconfig*.json,go.mod,go.sum,pyproject.toml,setup.cfg,BUILD,BUILD.bazel,\
 Makefile,CMakeLists.txt,README*,LICENSE*,CHANGELOG*,.gitignore,.gitkeep}";
-/// Migrations of a database: numbered, and about columns, not about values.
+/// Database migrations: numbered, and about columns, not values.
 const MIGRATION: &str = "{[0-9],V[0-9],U[0-9]}*.sql";
 /// Pages, mails and directories about changing a password.
 const RESET: &str = "{*{forgot,reset,change,update,recover,lost}*password*,\
 *password*{reset,change,forgot,recover,policy,strength,validat,hash,generator,field,input,form}*}";
-/// Stand-ins that are there to be copied and filled in.
+/// Templates that are meant to be copied and filled in.
 const EXAMPLE: &str = "*{example,sample,template,.dist,.tmpl,.tpl,.j2}*";
 
-/// Where secrets are kept.
+/// Files that contain secrets.
 pub const SECRETS: &[Protected] = &[
     // Environment files.
     Protected {
@@ -88,26 +88,26 @@ pub const SECRETS: &[Protected] = &[
     all("{*.tfstate,*.tfstate.backup,terraform.tfstate*}"),
     Protected { pattern: "{*service{,-,_}account*.json,*serviceaccount*.json}", except: &[EXAMPLE, "*schema*"] },
     all("{api,auth,access,refresh}{,-,_}{key,keys,token,tokens}{,.txt,.json}"),
-    // Names that say so.
+    // Names that announce secrets.
     Protected { pattern: "{*secret*,*passphrase*}", except: &[CODE, PROSE, EXAMPLE, MIGRATION, "*secretar*"] },
     Protected { pattern: "*password*", except: &[CODE, PROSE, EXAMPLE, MIGRATION, RESET] },
-    // The system's list of users is not secret, and half of its programs read it.
+    // The system's list of users is not secret, and many programs read it.
     Protected { pattern: "*passwd*", except: &[CODE, PROSE, EXAMPLE, "/{etc,usr,bin}/**"] },
     Protected { pattern: "*credential*", except: &[CODE, PROSE, EXAMPLE, MIGRATION] },
-    // Code and prose that is known to hold values: of microcontrollers, of Ruby on Rails, and notes.
+    // Code and prose that is known to contain values: of microcontrollers, of Ruby on Rails, and notes.
     all("{secrets.{py,rb,h,hpp},arduino_secrets.h,passwords.md}"),
     Protected {
         pattern: "**/{,.}{secrets,secrets-*,secrets_*,secrets.*,secret,passwords,credentials}/**",
         except: &[CODE, MANIFEST],
     },
-    // Files of the system that only root reads.
+    // Files of the system that only root can read.
     all("/etc/{shadow,gshadow,sudoers}*"),
     all("/etc/sudoers.d/**"),
     all("/proc/**/{environ,mem,kcore}"),
     all("/proc/**/{root,cwd}/**"),
 ];
 
-/// Paths of the system, where the paths of a workspace are those of a whole machine.
+/// Paths of the system, for workspaces whose paths are those of a whole machine.
 pub const SYSTEM: &[Protected] = &[
     all("/{etc,var,usr,bin,sbin,boot,sys,proc,lib,lib32,lib64,libx32}"),
     all("/{etc,var,usr,bin,sbin,boot,sys,proc,lib,lib32,lib64,libx32}/**"),

@@ -1,7 +1,7 @@
-//! The part of a policy that travels: what a listing or a search may show.
+//! The part of a policy that is sent with a request: what a listing or a search may show.
 //!
-//! Invariant: a search never shows a file that the policy denies to read, nor one that a rule asks
-//! about: that is skipped and counted. A default of `ask` was answered when the search was judged.
+//! Invariant: a search never shows a file that the policy denies to read, nor a file that a rule asks about: the latter
+//! is skipped and counted. A default of `ask` was answered when the search was judged.
 
 use workden_core::{
     Layer, Op, Resolved, Rule as SightRule, RuleCase, Rules, Sight, VirtualPath, Visibility, search::glob,
@@ -88,7 +88,7 @@ fn of_places(places: &AllowList) -> Vec<Layer> {
     places.read.iter().map(|read| only(&read.iter().collect::<Vec<_>>())).collect()
 }
 
-/// Shows these places with what is in them, of what is above them only what leads there, and nothing else.
+/// Shows these paths with everything below them, of their parents only the way to them, and nothing else.
 fn only(places: &[&VirtualPath]) -> Layer {
     if places.iter().any(|place| place.is_root()) {
         return Layer::open();

@@ -7,9 +7,9 @@ use workden_core::VirtualPath;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// Yes, this far.
+    /// The call is approved, with this scope.
     Approve(Scope),
-    /// No.
+    /// The call is denied.
     Deny {
         /// A note for the model: the reason, and an acceptable alternative.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,17 +33,16 @@ impl Decision {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// This call.
+    /// Only this call.
     Once,
     /// The same call on the same paths, until the session ends; the content may differ.
     Session,
-    /// Commands that start with these words, run in this directory or below it, until the session
-    /// ends. It covers only what was understood of a command: no doubts, and nothing but these
-    /// programs.
+    /// Commands that start with these words, run in this directory or below it, until the session ends. The approval
+    /// covers only commands that were fully understood and run nothing but these programs.
     CommandPrefix {
         /// The first words.
         words: Vec<String>,
-        /// Where.
+        /// The directory.
         directory: VirtualPath,
     },
 }

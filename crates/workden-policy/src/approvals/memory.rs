@@ -1,4 +1,4 @@
-//! Approvals that hold for longer than one call.
+//! Approvals that apply to more than one call.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,10 +7,10 @@ use workden_core::{ApprovalRequest, CommandLine, Resolved, VirtualPath};
 
 use super::Scope;
 
-/// How much is remembered; the oldest goes first. A person does not approve as much.
+/// How many approvals are remembered; the oldest is dropped first. A person does not approve as many.
 const MOST_REMEMBERED: usize = 4_096;
 
-/// Approvals that hold for longer than one call. Shared by everything that belongs to one session.
+/// Approvals that apply to more than one call. All parts of one session share the memory.
 #[derive(Debug, Default)]
 pub struct ApprovalMemory {
     inner: Mutex<ApprovalStore>,
@@ -26,11 +26,11 @@ struct ApprovalStore {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RememberedId(u64);
 
-/// An approval that holds until the session ends.
+/// An approval that applies until the session ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Remembered {
-    /// The number to revoke it by.
+    /// The number to revoke the approval by.
     pub id: RememberedId,
     /// The approved call, in a sentence.
     pub description: String,
@@ -40,10 +40,9 @@ pub struct Remembered {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Coverage {
-    /// A call on paths, as they were typed and as they really are: a link that leads elsewhere by
-    /// then is another question.
+    /// A call on paths, typed and real: if a link later leads elsewhere, that is another question.
     Call { call: String, paths: Vec<Resolved>, other_names: Vec<VirtualPath> },
-    /// A command, to the letter, where it ran.
+    /// Exactly this command, in the same directory.
     Command { script: String, directory: VirtualPath },
     /// Commands that start with these words, in a directory and below.
     Prefix { words: Vec<String>, directory: VirtualPath },
@@ -69,8 +68,8 @@ impl ApprovalMemory {
         self.lock().all.clear();
     }
 
-    /// Whether a remembered approval covers this request. None covers a directory with content, which
-    /// may have changed.
+    /// Whether a remembered approval covers this request. No approval covers a directory with content, because the
+    /// content may have changed.
     #[must_use]
     pub fn covers(&self, request: &ApprovalRequest) -> bool {
         if request.below > 0 {
@@ -95,7 +94,7 @@ impl ApprovalMemory {
             (Scope::CommandPrefix { words, directory }, Some(_)) if !words.is_empty() => {
                 Coverage::Prefix { words, directory }
             }
-            // A prefix of no words would be every command; of a call on files there is none.
+            // An empty prefix would cover every command, and calls on files have no prefix.
             (Scope::CommandPrefix { .. }, _) => return,
             (Scope::Session, Some(command)) => {
                 Coverage::Command { script: command.script.clone(), directory: command.directory.clone() }
@@ -110,7 +109,7 @@ impl ApprovalMemory {
         if inner.all.iter().any(|remembered| remembered.covers == covers) {
             return;
         }
-        // A forgotten approval is asked for again.
+        // A dropped approval is asked for again.
         if inner.all.len() >= MOST_REMEMBERED {
             inner.all.remove(0);
         }

@@ -1,7 +1,7 @@
-//! Approvals: who answers when the policy asks, and what is remembered of the answers.
+//! Approvals: the source of answers when the policy asks, and the memory of the answers.
 //!
-//! Invariant: only an approval is ever remembered, for exactly what was approved; a denial is heard
-//! once and forgotten. Remembered approvals can be listed and revoked, and end with the session.
+//! Invariant: only approvals are remembered, for exactly what was approved; a denial applies once and is forgotten.
+//! Remembered approvals can be listed and revoked, and end with the session.
 
 mod decision;
 mod memory;
@@ -30,7 +30,7 @@ enum Answerer {
 
 type Later = Pin<Box<dyn Future<Output = Decision> + Send>>;
 
-/// Who answers when the policy asks, with a memory.
+/// Answers the questions of a policy, with a memory.
 ///
 /// ```
 /// use workden_policy::approvals::{Approvals, Decision, Scope};
@@ -79,7 +79,7 @@ impl Approvals {
         Self::with(Answerer::Later(Arc::new(move |request| Box::pin(answer(request)))))
     }
 
-    /// Shares a memory with others: for a sub-agent of the same session.
+    /// Shares a memory with another instance, for a sub-agent of the same session.
     #[must_use]
     pub fn remembering_in(mut self, memory: Arc<ApprovalMemory>) -> Self {
         self.memory = memory;
@@ -185,7 +185,7 @@ mod tests {
         question("execute", "/").command(command).paths(vec![])
     }
 
-    /// Answers in turn with what it is given, and counts.
+    /// Answers every question with this decision, and counts the questions.
     fn answering(decision: Decision) -> (Approvals, Arc<AtomicUsize>) {
         let asked = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&asked);
@@ -223,7 +223,7 @@ mod tests {
         let (approvals, asked) = answering(Decision::Approve(Scope::Session));
         assert!(granted(&approvals, &question("read", "/a")) && granted(&approvals, &question("read", "/a")));
         assert_eq!(asked.load(Ordering::Relaxed), 1);
-        // Another path, another call, or a path that leads elsewhere by now is another question.
+        // Another path, another call, or a link that now leads elsewhere is another question.
         let mut elsewhere = question("read", "/a");
         elsewhere.paths[0].real = path("/b");
         for other in [question("read", "/b"), question("write", "/a"), elsewhere] {

@@ -1,7 +1,7 @@
-//! The effects of a command on files: which of its words are files, and what happens to them.
+//! The effects of a command on files: which of its words are files, and how the command uses them.
 //!
-//! A word that might be a file is taken for one. Of programs that are not in the table nothing is
-//! known, but a word of theirs that names a protected file is a mention.
+//! A word that might be a file is treated as one. The effects of programs that are not in the table are unknown, but a
+//! word that names a protected file is a mention.
 
 use super::{
     effects::{CommandEffects, mention, runs},
@@ -13,14 +13,14 @@ use super::{
 };
 use crate::shell::{Invocation, Word};
 
-/// Programs whose names among the arguments of an unknown program show that these are a command.
+/// Programs whose name among the arguments of an unknown program shows that the arguments contain a command.
 const COMMANDS: &[&str] = &[
     "rm", "rmdir", "shred", "dd", "find", "awk", "gawk", "sed", "perl", "python", "python3", "node", "ruby", "php",
     "lua", "sh", "bash", "dash", "zsh", "chmod", "chown", "nc", "ncat", "vim", "tar", "curl", "wget", "mv", "cp",
     "socat", "tee",
 ];
 
-/// The command that an unknown program seems to be given: `npm exec -- rm -rf x`.
+/// Returns the command in the arguments of an unknown program: `npm exec -- rm -rf x`.
 pub(crate) fn handed_on(invocation: &Invocation) -> Option<Invocation> {
     let (name, arguments) = named(invocation)?;
     if program(name).is_some() || matches!(name, "find" | "tar" | "curl" | "git") {
@@ -57,14 +57,14 @@ pub(crate) fn effects(invocation: &Invocation) -> CommandEffects {
     effects
 }
 
-/// The program's name without its directory, and its arguments.
+/// Returns the program's name without its directory, and its arguments.
 pub(crate) fn named(invocation: &Invocation) -> Option<(&str, &[Word])> {
     let (program, arguments) = invocation.argv.split_first()?;
     let name = program.literal()?;
     Some((without_version(name.rsplit('/').next().unwrap_or(name)), arguments))
 }
 
-/// `python3.12` is `python`.
+/// Returns the name without a version: `python3.12` is `python`.
 fn without_version(name: &str) -> &str {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
     match bare {
@@ -138,7 +138,7 @@ fn known(program: &Program, name: &str, arguments: &[Word], effects: &mut Comman
         Operands::Script => touch_all(FileEffect::Read, &operands),
         Operands::None | Operands::Dd => {}
     }
-    // The target of a link is reachable by another name afterwards.
+    // The target of a link can be reached by another name afterwards.
     if matches!(name, "ln" | "link")
         || name == "cp" && given.iter().any(|option| matches!(*option, "s" | "l" | "link" | "symbolic-link"))
     {
@@ -152,23 +152,23 @@ fn known(program: &Program, name: &str, arguments: &[Word], effects: &mut Comman
     }
 }
 
-/// Programs that obey a word with a plus in front.
+/// Programs that run the command in a word that starts with a plus.
 const PAGERS: &[&str] = &["less", "more", "most", "vi", "vim", "nvim", "view", "ex", "emacs"];
 
-/// Whether it is more than a line to go to, or a text to search for.
+/// Whether the word is more than a line number or a text to search for.
 fn does_more(word: &Word) -> bool {
     let Some(command) = word.literal().and_then(|text| text.strip_prefix('+')) else { return false };
     !(command.bytes().all(|byte| byte.is_ascii_digit()) || matches!(command, "G" | "F") || command.starts_with('/'))
 }
 
-/// How many of an interpreter's arguments are its own: options, and the script.
+/// Returns how many of an interpreter's arguments are its own: options, and the script.
 fn script_at(arguments: &[Word], value_of: &impl Fn(&str) -> Option<Value>) -> usize {
     let mut at = 0;
     while let Some(word) = arguments.get(at) {
         at += 1;
         let Some(option) = word.literal().and_then(|text| text.strip_prefix('-')) else { return at };
         match option.trim_start_matches('-') {
-            // Code, or a module, and its arguments.
+            // Code or a module, followed by its arguments.
             "c" | "e" | "E" | "m" | "p" | "eval" | "print" | "r" | "lc" => return at,
             name if value_of(name).is_some() => at += 1,
             _ => {}
@@ -177,18 +177,18 @@ fn script_at(arguments: &[Word], value_of: &impl Fn(&str) -> Option<Value>) -> u
     at
 }
 
-/// Options of programs that keep a diary, whose values are sentences.
+/// Options whose values are sentences, like commit messages.
 const SENTENCES: &[&str] =
     &["-m", "-am", "--message", "--body", "--title", "--notes", "--description", "--grep", "-S", "-G"];
 const DIARIES: &[&str] = &["git", "gh", "hg", "jj", "glab", "svn"];
-/// Options of programs that run tests, whose values choose some.
+/// Options of test runners whose values select tests.
 const CHOICES: &[&str] = &["-k", "-t", "-run", "--filter", "--testNamePattern", "--grep"];
 const TESTERS: &[&str] = &["pytest", "py.test", "jest", "vitest", "mocha", "go"];
-/// Compilers read what these name, and write something else.
+/// Options that name directories from which compilers read.
 const INCLUDES: &[&str] = &["-I", "-L", "-isystem"];
 const COMPILERS: &[&str] = &["gcc", "g++", "cc", "c++", "clang", "clang++"];
 
-/// The words of a program that is not known.
+/// Adds the effects of a program that is not in the table.
 fn unknown(name: &str, arguments: &[Word], effects: &mut CommandEffects) {
     let mut before = "";
     for word in arguments {
@@ -197,7 +197,7 @@ fn unknown(name: &str, arguments: &[Word], effects: &mut CommandEffects) {
             options.contains(&before) || text.split_once('=').is_some_and(|(option, _)| options.contains(&option))
         };
         let is_text = DIARIES.contains(&name) && told_by(SENTENCES) || TESTERS.contains(&name) && told_by(CHOICES);
-        // Subcommands and names of tests.
+        // Plain words are subcommands and names of tests.
         let is_plain = name == "cargo" && word.literal().is_some() && !text.contains(['/', '=', '.', ' ']);
         if COMPILERS.contains(&name) && INCLUDES.iter().any(|option| before == *option || text.starts_with(option)) {
             let path = text.trim_start_matches("-isystem").trim_start_matches("-I").trim_start_matches("-L");
@@ -213,7 +213,7 @@ fn mentions(arguments: &[Word], effects: &mut CommandEffects) {
     arguments.iter().for_each(|word| mention(word, effects));
 }
 
-/// Mentions the text after a letter that is not known to take a value: `-oFILE`.
+/// Mentions the text after an option letter that is not known to take a value: `-oFILE`.
 fn behind_letters(arguments: &[Word], valued: &[&str], effects: &mut CommandEffects) {
     let words = arguments.iter().filter_map(Word::literal).take_while(|text| *text != "--");
     for letters in words.filter_map(|text| text.strip_prefix('-')).filter(|letters| !letters.starts_with('-')) {

@@ -1,4 +1,4 @@
-//! The effects of one command, as they are gathered: files with what happens to them, and doubts.
+//! The collected effects of one command: files with their uses, and doubts.
 
 use super::{
     file_effect::FileEffect,
@@ -9,14 +9,14 @@ use crate::shell::{Doubt, DoubtKind, Word};
 /// The effects of a command, as far as its words show them.
 #[derive(Debug, Default)]
 pub(crate) struct CommandEffects {
-    /// Words that are files, and what happens to them.
+    /// Words that are files, and how the command uses them.
     pub(crate) files: Vec<(FileEffect, Word)>,
-    /// Effects that its words do not show.
+    /// Effects that the words of the command do not show.
     pub(crate) doubts: Vec<Doubt>,
 }
 
 impl CommandEffects {
-    /// Adds what becomes of the value of an option, by the table of its program.
+    /// Adds the effect of an option's value, by the table of its program.
     pub(crate) fn option(&mut self, program: &str, options: Options, option: &str, word: Word) {
         match options.iter().find(|(name, _)| *name == option).map(|(_, value)| *value) {
             Some(Value::File(touch) | Value::Destination(touch)) => self.files.push((touch, word)),
@@ -29,19 +29,19 @@ impl CommandEffects {
             Some(Value::Url) => url(&word, self),
             Some(Value::Runs) => self.doubts.push(runs(program, option, &word)),
             Some(Value::Text) => {}
-            // Of an option that is not known, or not to take a value, it may be anything.
+            // The value of an unknown option, or of one that takes no value, may be anything.
             Some(Value::Plain) | None => mention(&word, self),
         }
     }
 }
 
-/// The doubt about an option that runs its value.
+/// Returns the doubt about an option that runs its value.
 pub(crate) fn runs(name: &str, option: &str, word: &Word) -> Doubt {
     let about = format!("`{name}` runs the value of option `{option}`: `{}`", word.shown());
     Doubt::new(DoubtKind::ForeignCode, about)
 }
 
-/// Adds the files that `curl` sends: those behind `@` and `<`.
+/// Adds the files that `curl` sends: those after `@` and `<`.
 fn data(word: &Word, effects: &mut CommandEffects) {
     let sent = word.shown().split(['@', '<']).skip(1);
     let files = sent.flat_map(|text| [text].into_iter().chain(text.split([';', ','])));
@@ -49,12 +49,12 @@ fn data(word: &Word, effects: &mut CommandEffects) {
     effects.files.extend(files.map(|text| (FileEffect::Mention, Word::Literal(text.to_owned()))));
 }
 
-/// Files have addresses, too: `file:///x`, in any letter case, with any of it in hexadecimal digits.
+/// Adds the file of an address: `file:///x`, in any letter case, with percent-encoded characters.
 pub(crate) fn url(word: &Word, effects: &mut CommandEffects) {
     let text = word.shown();
     let scheme = text.get(..5).unwrap_or("");
     if !scheme.eq_ignore_ascii_case("file:") {
-        // Without a scheme, what it is depends on other options.
+        // The meaning of an address without a scheme depends on other options.
         if !text.contains("://") {
             mention(word, effects);
         }
@@ -69,11 +69,11 @@ pub(crate) fn url(word: &Word, effects: &mut CommandEffects) {
     effects.files.push((FileEffect::Read, Word::Literal(path.to_owned())));
 }
 
-/// How many words of one command are looked at, pieces of words included.
+/// How many words of one command are examined, including pieces of words.
 const MOST_MENTIONS: usize = 2_048;
 
-/// Each word could be a file, and so could its pieces: behind `=`, `@` or `:`, behind the letter of an
-/// option, or in what may be a command of its own. All of it is no more than a few times the word.
+/// Mentions a word and its pieces, each of which could be a file: after `=`, `@` or `:`, after the letter of an option,
+/// or in a text that may be a command. The total is at most a few times the length of the word.
 pub(crate) fn mention(word: &Word, effects: &mut CommandEffects) {
     let Some(text) = word.literal() else {
         effects.files.push((FileEffect::Mention, word.clone()));

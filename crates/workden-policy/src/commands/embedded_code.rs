@@ -1,8 +1,7 @@
 //! Code of other languages in a command: `python -c`, `perl -e`, `awk`, `sed`.
 //!
-//! The code is not understood, only searched: a name in it with which programs are run or files are
-//! removed is a doubt, and so is code that comes from elsewhere. Texts in it that name protected
-//! files are mentions, like words of an unknown program.
+//! The code is not parsed, only searched: a name in it that runs programs or removes files is a doubt, and so is code
+//! from elsewhere. Strings in it that name protected files are mentions, like words of an unknown program.
 
 use super::{
     effects::CommandEffects,
@@ -13,12 +12,12 @@ use super::{
 };
 use crate::shell::{Doubt, DoubtKind, Invocation, StandardInput, Word};
 
-/// Looks at the code that a command brings along.
+/// Examines the code in the arguments of a command.
 pub(crate) fn look_into(name: &str, arguments: &[Word], invocation: &Invocation, effects: &mut CommandEffects) {
     match (name, arguments) {
         ("sed" | "gsed", _) => SED.look_into(arguments, effects),
         ("awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk", _) => AWK.look_into(arguments, effects),
-        // Filters that read files of their own.
+        // Filters that read files by themselves.
         ("jq" | "yq", _) => {
             let reads = |text: &&str| ["load", "import", "include"].iter().any(|name| text.contains(name));
             let texts = arguments.iter().filter_map(Word::literal).filter(reads).flat_map(strings);
@@ -46,7 +45,7 @@ fn interpreted(
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let Some(text) = word.literal().filter(|text| text.starts_with('-') && *text != "-") else {
-            // The script; what follows it is its own business.
+            // The script; the arguments after it belong to the script.
             from_input &= is_input(word);
             break;
         };
@@ -63,7 +62,7 @@ fn interpreted(
             continue;
         }
         let mut given = text.char_indices().skip(1);
-        // Where one letter takes a value, that is the rest of the word, or else the next one.
+        // The value of an option letter is the rest of the word, or else the next word.
         let valued =
             given.find(|(_, letter)| of.code.contains(*letter) || of.values.contains(*letter) || *letter == 'm');
         let Some((at, letter)) = valued else {
@@ -74,7 +73,7 @@ fn interpreted(
         match letter {
             'm' => {
                 from_input = false;
-                // Modules that take code, and others that do not.
+                // Some modules take code, others do not.
                 let module = if rest.is_empty() { words.next().map_or("", Word::shown) } else { rest };
                 if matches!(module, "timeit" | "pdb" | "trace" | "profile" | "cProfile") {
                     words.by_ref().for_each(|word| code(name, word, effects));
@@ -138,7 +137,7 @@ fn foreign_code(effects: &mut CommandEffects, about: String) {
 }
 
 fn code(language: &str, word: &Word, effects: &mut CommandEffects) {
-    // A word that is not literal is a doubt already.
+    // A word that is not literal is already a doubt.
     let Some(text) = word.literal() else { return };
     let mut names = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     let power = names.find(|name| POWERS.contains(name));
@@ -154,8 +153,8 @@ fn code(language: &str, word: &Word, effects: &mut CommandEffects) {
     effects.files.extend(strings(text).into_iter().map(|text| (FileEffect::InCode, Word::Literal(text.to_owned()))));
 }
 
-/// Something with which the code opens a file whose name is not written out: put together, computed,
-/// or in other characters than its own.
+/// Returns a function with which the code opens a file whose name is not written out: concatenated, computed, or
+/// escaped.
 fn opens_unnamed(code: &str) -> Option<&'static str> {
     for opener in OPENERS {
         for (at, _) in code.match_indices(opener) {
@@ -180,7 +179,7 @@ fn opens_unnamed(code: &str) -> Option<&'static str> {
     None
 }
 
-/// The texts in quotes that a piece of code holds.
+/// Returns the quoted strings in a piece of code.
 fn strings(code: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = code;
@@ -196,7 +195,7 @@ fn strings(code: &str) -> Vec<&str> {
     found
 }
 
-/// An editor of streams, whose script is an argument or the value of an option.
+/// A stream editor, whose script is an argument or the value of an option.
 struct StreamEditor {
     /// The name of a script in messages.
     script: &'static str,

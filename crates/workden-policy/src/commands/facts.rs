@@ -1,6 +1,6 @@
 //! The facts about a command line that rules judge: files, doubts and dangers.
 //!
-//! Invariant: the facts are bounded, and leaving some out is a doubt.
+//! Invariant: the number of facts is bounded, and omitted facts are a doubt.
 
 use workden_core::{Execution, ExecutionInput, VirtualPath};
 
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// A command line, and what it would do: found out once, judged by every layer.
+/// A command line and its effects: determined once, judged by every layer.
 #[derive(Debug)]
 pub(crate) struct CommandFacts {
     pub(crate) analysis: Analysis,
@@ -27,23 +27,22 @@ pub(crate) struct CommandFacts {
     pub(crate) dangers: Vec<Danger>,
 }
 
-/// How many patterns of a shell are held against the rules, and how long they may be: it takes time.
+/// How many shell patterns are compared with the rules, and how long they may be, because the comparison takes time.
 const MOST_PATTERNS: usize = 32;
 const LONGEST_PATTERN: usize = 256;
 
-/// How much text in words is taken for commands, each counted with what it costs at least, and how
-/// many files that are only named are held against the rules.
+/// How much text in words is analysed as commands, with a minimum cost for each, and how many files that are only named
+/// are checked against the rules.
 const MOST_TEXT: usize = 64 * 1_024;
 const MOST_NAMED: usize = 2_048;
 
 impl CommandFacts {
-    /// Finds out what a command line would do when it is run in a directory.
+    /// Determines the effects of a command line in a directory.
     pub(crate) fn of(script: &str, directory: &VirtualPath) -> Self {
         Self::from_analysis(analyse(script, directory, StandardInput::Inherited), directory)
     }
 
-    /// Finds out what a command would do that is to be run like this: with its variables, and with an
-    /// input that arrives later.
+    /// Determines the effects of an execution, including its variables and its later input.
     pub(crate) fn of_execution(execution: &Execution, directory: &VirtualPath) -> Self {
         let input = match execution.input {
             ExecutionInput::Nothing => StandardInput::Inherited,
@@ -74,7 +73,7 @@ impl CommandFacts {
     }
 }
 
-/// Facts while they are gathered.
+/// Collects facts.
 struct FactCollector<'a> {
     directory: &'a VirtualPath,
     files: Vec<(FileEffect, NamedPath)>,
@@ -96,7 +95,7 @@ impl FactCollector<'_> {
         }
     }
 
-    /// A program that is not known may run another, and that is among its words.
+    /// Adds the dangers and doubts of a command in the arguments of an unknown program, which may run it.
     fn handed_on(&mut self, invocation: &Invocation) {
         let Some(inner) = handed_on(invocation) else { return };
         let done = effects(&inner);
@@ -122,7 +121,8 @@ impl FactCollector<'_> {
         }
     }
 
-    /// A text in code may be a command for a shell, and so may a word of an unknown program.
+    /// Adds the dangers and doubts of a text that may be a shell command: a string in code, or a word of an unknown
+    /// program.
     fn text(&mut self, text: &str, most: Action) {
         if !text.contains(' ') {
             return;
@@ -137,13 +137,13 @@ impl FactCollector<'_> {
         self.doubts.extend(inside.doubts.into_iter().filter(|doubt| doubt.kind == DoubtKind::ForeignCode));
     }
 
-    /// Leaves out what would take too long to be held against rules, and says so.
+    /// Omits facts that would take too long to check against rules, and adds a doubt.
     fn bound(&mut self) {
         self.files.sort();
         self.files.dedup();
         let named = self.files.iter().filter(|(touch, _)| touch.is_only_named()).count();
         if self.texts > MOST_TEXT || named > MOST_NAMED {
-            // None of these is ever worth more than a question.
+            // A file that is only named never leads to more than a question.
             self.files.retain(|(touch, _)| named <= MOST_NAMED || !touch.is_only_named());
             self.too_much("too many file names to check");
         }
@@ -165,7 +165,7 @@ impl FactCollector<'_> {
     }
 }
 
-/// The strictest action for a danger in a text that may be a command; `None` if it is not one.
+/// Returns the strictest action for a danger in a text that may be a command; `None` if it is not one.
 fn as_command(touch: FileEffect) -> Option<Action> {
     match touch {
         FileEffect::InCode => Some(Action::Deny),

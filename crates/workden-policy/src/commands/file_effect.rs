@@ -5,23 +5,23 @@ use crate::Operation;
 /// An effect on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FileEffect {
-    /// Its name or its size is looked at.
+    /// The command looks at the file's name or size.
     List,
-    /// It is read.
+    /// The command reads the file.
     Read,
-    /// It is written, or made.
+    /// The command writes or creates the file.
     Write,
-    /// It is read and changed.
+    /// The command reads and changes the file.
     Edit,
-    /// It is removed.
+    /// The command removes the file.
     Delete,
-    /// It is read and removed.
+    /// The command reads and removes the file.
     Move,
-    /// It is named to a program that is not known.
+    /// An unknown program gets the name of the file.
     Mention,
-    /// The same, by a path: it may be written as well.
+    /// An unknown program gets the path of the file: it may write it as well.
     MentionedPath,
-    /// It is named in code of another language.
+    /// Code of another language names the file.
     InCode,
 }
 

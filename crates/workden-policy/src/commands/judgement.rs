@@ -1,4 +1,4 @@
-//! The verdict on a command line, with everything that led to it.
+//! The verdict on a command line, with all reasons.
 
 use serde::Serialize;
 use workden_core::{CommandLine, Error, Refusal, Verdict, VirtualPath};
@@ -18,7 +18,7 @@ pub struct CommandJudgement {
     pub directory: VirtualPath,
     /// The analysis of the command line.
     pub analysis: Analysis,
-    /// Everything that was said of it, layer by layer.
+    /// The reasons of all layers.
     pub reasons: Vec<Reason>,
 }
 
@@ -26,13 +26,13 @@ pub struct CommandJudgement {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Reason {
-    /// The action that it demands.
+    /// The action that the reason demands.
     pub action: Action,
     /// The kind of reason.
     pub kind: ReasonKind,
     /// The subject: a program with its arguments, a path, a piece of the script.
     pub about: String,
-    /// Why, in a few words.
+    /// A short explanation.
     pub why: String,
     /// The pattern of the rule that decided, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,15 +43,15 @@ pub struct Reason {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasonKind {
-    /// A program is run: these words.
+    /// The command runs a program with these words.
     Program(Vec<String>),
-    /// The line as it is written.
+    /// The line as written.
     Line,
-    /// A file is touched.
+    /// The command uses a file.
     File(Operation),
-    /// Something was not understood.
+    /// A part of the command was not understood.
     Doubt,
-    /// Something is dangerous.
+    /// The command is dangerous.
     Danger,
 }
 
@@ -65,7 +65,7 @@ impl CommandJudgement {
         self.reasons.iter().map(|reason| reason.action).max().unwrap_or(Action::Allow)
     }
 
-    /// Returns the first of the strictest reasons; `None` when no layer said anything.
+    /// Returns the first of the strictest reasons; `None` if no layer gave a reason.
     #[must_use]
     pub fn deciding(&self) -> Option<&Reason> {
         let action = self.action();
@@ -87,7 +87,7 @@ impl CommandJudgement {
         }
     }
 
-    /// Returns the question for approval.
+    /// Returns the command for an approval request.
     #[must_use]
     pub fn command_line(&self) -> CommandLine {
         let asked = || self.reasons.iter().filter(|reason| reason.action == Action::Ask);
@@ -99,8 +99,8 @@ impl CommandJudgement {
         CommandLine { script: self.script.clone(), directory: self.directory.clone(), understood }
     }
 
-    /// Whether everything runs where the command line does, or below: an approval for a directory is
-    /// not one for `git -C` to another.
+    /// Whether all programs run in the directory of the command line or below it: an approval for a directory does not
+    /// cover `git -C` to another one.
     fn stays(&self) -> bool {
         self.analysis.invocations.iter().all(|invocation| match &invocation.directories {
             WorkingDirectories::AnyOf(all) => all.iter().all(|directory| directory.is_within(&self.directory)),

@@ -1,5 +1,5 @@
-//! Languages that programs run code of, as tables: which options carry code, and which names in code
-//! can start programs or change files.
+//! Tables of the languages of embedded code: which options carry code, and which names in code can start programs or
+//! change files.
 
 /// An interpreter whose options carry code.
 #[derive(Debug)]
@@ -13,23 +13,23 @@ pub(crate) struct Interpreter {
     pub(crate) values: &'static str,
 }
 
-/// A program with a language of its own that is not looked into.
+/// A program with its own language, which is not examined.
 #[derive(Debug)]
 pub(crate) struct Foreign {
     names: &'static [&'static str],
     /// Options whose value is in that language; `*` for every argument.
     pub(crate) options: &'static [&'static str],
-    /// Texts without which nothing in that language starts programs or opens files; empty when
-    /// anything could.
+    /// Texts of which every program or file access in that language contains one; empty if any text could be such an
+    /// access.
     pub(crate) signs: &'static [&'static str],
 }
 
-/// The interpreter of this name.
+/// Returns the interpreter with this name.
 pub(crate) fn interpreter(name: &str) -> Option<&'static Interpreter> {
     INTERPRETERS.iter().find(|interpreter| interpreter.names.contains(&name))
 }
 
-/// The program of this name with a language of its own.
+/// Returns the program with this name and its own language.
 pub(crate) fn foreign(name: &str) -> Option<&'static Foreign> {
     FOREIGN.iter().find(|foreign| foreign.names.contains(&name))
 }
@@ -66,7 +66,7 @@ const FOREIGN: &[Foreign] = &[
     },
 ];
 
-/// Names in code with which programs are run or files are removed.
+/// Names in code that run programs or remove files.
 #[rustfmt::skip]
 pub(crate) const POWERS: &[&str] = &[
     "system", "popen", "popen2", "popen3", "Popen", "subprocess", "exec", "execl", "execle", "execlp", "execv", "execve",
@@ -78,7 +78,7 @@ pub(crate) const POWERS: &[&str] = &[
     "rename", "replace_file", "setuid", "getattr", "__builtins__", "globals", "compile", "codecs", "dlopen",
 ];
 
-/// Names with which code opens files.
+/// Names in code that open files.
 #[rustfmt::skip]
 pub(crate) const OPENERS: &[&str] = &[
     "open(", "Path(", "readFileSync(", "readFile(", "createReadStream(", "writeFileSync(", "writeFile(",

@@ -15,15 +15,13 @@ use crate::{
 };
 
 impl Policy {
-    /// Judges a command line that would run in a directory. A long one takes milliseconds: do not
-    /// call it on an async thread.
+    /// Judges a command line in a directory. A long line takes milliseconds: do not call this on an async thread.
     #[must_use]
     pub fn judge_command(&self, script: &str, directory: &VirtualPath) -> CommandJudgement {
         self.judge_facts(script, directory, CommandFacts::of(script, directory))
     }
 
-    /// Judges a command that is to be run: its line, where it really runs, the variables that
-    /// it is given, and its later input. A long line takes milliseconds.
+    /// Judges a command with its real directory, its variables and its later input. A long line takes milliseconds.
     #[must_use]
     pub fn judge_execution(&self, execution: &Execution) -> CommandJudgement {
         let directories = &execution.directory;
@@ -33,7 +31,7 @@ impl Policy {
         };
         let mut judgement = judge(&directories.typed);
         if directories.real != directories.typed {
-            // A relative path leads to another file there; the strictest reason of both holds.
+            // A relative path leads to another file there; the strictest reason of both directories applies.
             let real = judge(&directories.real);
             judgement.reasons.extend(real.reasons);
             judgement.directory = real.directory;
@@ -58,8 +56,8 @@ impl Policy {
         CommandJudgement { script: script.to_owned(), directory: directory.clone(), analysis: facts.analysis, reasons }
     }
 
-    /// Judges a file by a layer that has rules for paths only. Moving and editing read the file as well,
-    /// as in a call on files.
+    /// Judges a file by a layer that has only rules for paths. Moving and editing read the file as well, as in a call
+    /// on files.
     fn by_path(&self, layer: &PolicyLayer, touch: FileEffect, place: &NamedPath) -> Vec<Reason> {
         let requirements: &[(Operation, Requirement)] = match touch {
             FileEffect::List => &[(Operation::Ls, Requirement::List)],
@@ -90,7 +88,7 @@ impl Policy {
             NamedPath::Matching(pattern) => plain_start(pattern),
             NamedPath::Unknown(_) => return None,
         };
-        // A name without an ending is a directory more often than not, and has none to be limited by.
+        // A name without a suffix is usually a directory, to which lists of suffixes do not apply.
         let requirement = match requirement {
             Requirement::Read if !path.name().is_some_and(|name| name.contains('.')) => Requirement::ReadAnything,
             requirement => requirement,
@@ -113,7 +111,7 @@ impl Policy {
     }
 }
 
-/// A program can read and write more than its words say: within narrowed places it is asked about.
+/// Returns a reason to ask under an allow-list: a program can read and write more than its words show.
 fn beyond_places(layer: &PolicyLayer) -> Option<Reason> {
     let PolicyLayer::AllowList(named_paths) = layer else { return None };
     (named_paths.read.is_some() || named_paths.write.is_some()).then(|| Reason {
@@ -125,7 +123,7 @@ fn beyond_places(layer: &PolicyLayer) -> Option<Reason> {
     })
 }
 
-/// The directory in which all matches of a pattern lie.
+/// Returns the directory that contains all matches of a pattern.
 fn plain_start(pattern: &str) -> VirtualPath {
     let plain: Vec<&str> = pattern.split('/').take_while(|name| !name.contains(['*', '?', '[', '\\', '{'])).collect();
     VirtualPath::parse(&plain.join("/")).unwrap_or_else(|_| VirtualPath::root())

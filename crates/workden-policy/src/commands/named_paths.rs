@@ -9,17 +9,17 @@ use crate::shell::{Word, WorkingDirectories};
 pub(crate) enum NamedPath {
     /// This path.
     At(VirtualPath),
-    /// Whatever matches this pattern over whole paths, as a shell reads it.
+    /// All paths that match this pattern, in shell syntax.
     Matching(String),
-    /// Unknown until it runs; as written.
+    /// A path that is unknown until the command runs; as written.
     Unknown(String),
 }
 
-/// The assumed home directory of the user: a path of its own, below which the
-/// usual names (`.ssh`) are what they are.
+/// The assumed home directory of the user: a unique path, below which the usual names (`.ssh`) have their usual
+/// meaning.
 pub(crate) const HOME: &str = "/home/~";
 
-/// The places that a word could name.
+/// Returns the paths that a word could name.
 pub(crate) fn named_paths(word: &Word, directories: &WorkingDirectories) -> Vec<NamedPath> {
     let text = match word {
         Word::Unknown(written) => return vec![NamedPath::Unknown(written.clone())],
@@ -53,7 +53,7 @@ fn is_user(rest: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
 }
 
-/// Joins and normalises as the kernel would: `..` at the root stays there.
+/// Joins and normalises like the kernel: `..` at the root stays at the root.
 fn clamped(parts: &[&str]) -> NamedPath {
     let mut names: Vec<&str> = Vec::new();
     for name in parts.iter().flat_map(|part| part.split('/')) {
@@ -76,7 +76,7 @@ fn pattern(parts: &[&str]) -> NamedPath {
     }
 }
 
-/// Characters that mean something in a pattern, made to mean themselves.
+/// Escapes the special characters of a pattern.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,17 +1,17 @@
-//! Options and operands of a command, told apart as most programs do it.
+//! Parsing of options and operands, by the rules that most programs follow.
 
 use crate::shell::Word;
 
-/// One argument of a program, told apart.
+/// One parsed argument of a program.
 pub(crate) enum Argument<'a> {
     /// An option with its value, if it has one; without dashes.
     Option(&'a str, Option<Word>),
-    /// Anything else.
+    /// Any other argument.
     Operand(&'a Word),
 }
 
-/// Tells options and operands apart. `valued` are the options that are followed by a value; the
-/// start of a long one stands for it, as most programs have it.
+/// Separates options from operands. `valued` lists the options that take a value; a prefix of a long option stands for
+/// it, as in most programs.
 pub(crate) fn parse_arguments<'a>(arguments: &'a [Word], valued: &[&'static str]) -> Vec<Argument<'a>> {
     let takes_value = |name: &str| valued.iter().copied().find(|option| *option == name);
     let begins = |name: &str| {
@@ -37,7 +37,7 @@ pub(crate) fn parse_arguments<'a>(arguments: &'a [Word], valued: &[&'static str]
                 }
                 None => match begins(long) {
                     Some(option) if option == long => told.push(Argument::Option(option, words.next().cloned())),
-                    // It may be a whole option of another name: what follows is told again.
+                    // The prefix may be a complete option of another name, so the next word is parsed again.
                     Some(option) => told.push(Argument::Option(option, words.clone().next().cloned())),
                     None => told.push(Argument::Option(long, None)),
                 },
@@ -45,7 +45,7 @@ pub(crate) fn parse_arguments<'a>(arguments: &'a [Word], valued: &[&'static str]
         } else if text.len() > 2
             && let Some(option) = takes_value(&text[1..])
         {
-            // One dash and a long name, as some have it.
+            // Some programs have long names after one dash.
             told.push(Argument::Option(option, words.next().cloned()));
         } else {
             short_options(&text[1..], &takes_value, &mut words, &mut told);
@@ -54,7 +54,7 @@ pub(crate) fn parse_arguments<'a>(arguments: &'a [Word], valued: &[&'static str]
     told
 }
 
-/// `-rfo x` and `-ox`: letters, of which the one that takes a value has the rest, or the next word.
+/// Parses `-rfo x` and `-ox`: the value of a letter is the rest of the word, or else the next word.
 fn short_options<'a>(
     letters: &'a str,
     takes_value: &impl Fn(&str) -> Option<&'static str>,

@@ -1,18 +1,18 @@
-//! Programs of which it is known what they do with the files that they are given: a table.
+//! A table of programs and how they use their files.
 //!
-//! A program that is not listed is unknown, not harmless: words that name a protected file are noticed for any
-//! program. An option that takes a value is listed, so that the value is not taken for a file.
+//! A program that is not listed is unknown, not harmless: words that name a protected file are noticed for any program.
+//! Options that take a value are listed, so that the value is not treated as a file.
 
 use super::file_effect::FileEffect;
 
 /// The meaning of a program's arguments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Program {
-    /// Its names.
+    /// The names of the program.
     pub(crate) names: &'static [&'static str],
     /// The meaning of the operands.
     pub(crate) operands: Operands,
-    /// Options that take a value, and what that is. Without dashes: one letter is a short option.
+    /// Options that take a value, and the meaning of the value. Without dashes: one letter is a short option.
     pub(crate) options: Options,
 }
 
@@ -22,11 +22,12 @@ pub(crate) type Options = &'static [(&'static str, Value)];
 /// The meaning of operands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operands {
-    /// Files, all of them.
+    /// All operands are files.
     All(FileEffect),
-    /// Something else first (a pattern, a mode), then files; with one of these options all are files.
+    /// The first operand is something else (a pattern, a mode), the others are files; with one of these options all are
+    /// files.
     AfterFirst(FileEffect, &'static [&'static str]),
-    /// Sources, and at last where they go.
+    /// Sources, and finally a destination.
     Into {
         /// The effect on the sources.
         sources: FileEffect,
@@ -37,30 +38,30 @@ pub(crate) enum Operands {
     ArchiveFirst,
     /// `if=x of=y`.
     Dd,
-    /// A program to run or a script, and what that is given.
+    /// A program or a script to run, and its arguments.
     Script,
-    /// Nothing that is a file.
+    /// No operand is a file.
     None,
 }
 
 /// The meaning of the value of an option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value {
-    /// Nothing that is opened: a pattern, a label.
+    /// Text that is not opened: a pattern, a label.
     Text,
-    /// No file that is known of; if it names a protected one, it is a mention.
+    /// A value that is usually not a file; if it names a protected file, it is a mention.
     Plain,
     /// A file.
     File(FileEffect),
-    /// Where sources go, in place of the last argument.
+    /// The destination, in place of the last argument.
     Destination(FileEffect),
-    /// A program that is run.
+    /// A program to run.
     Runs,
-    /// A file that is read, and written when the program is done.
+    /// A file that is read, and written at the end.
     ReadWrite,
-    /// A file that `curl` sends, or several of them in braces.
+    /// A file that `curl` sends, or several in braces.
     Upload,
-    /// Text that `curl` sends, with files behind `@` or `<`.
+    /// Text that `curl` sends, with files after `@` or `<`.
     Data,
     /// An address, which may be that of a file.
     Url,
@@ -70,12 +71,12 @@ use FileEffect::{Delete, Edit, List, Move, Read, Write};
 use Operands::{AfterFirst, All, ArchiveFirst, Dd, Into, None as NoFiles, Script};
 use Value::{Destination, File, Plain, Runs, Text};
 
-/// The program of this name.
+/// Returns the program with this name.
 pub(crate) fn program(name: &str) -> Option<&'static Program> {
     PROGRAMS.iter().find(|program| program.names.contains(&name))
 }
 
-/// The names of these options.
+/// Returns the names of these options.
 pub(crate) fn names(options: Options) -> Vec<&'static str> {
     options.iter().map(|(name, _)| *name).collect()
 }
@@ -89,7 +90,7 @@ const COMPRESSOR: Options = &[("S", Plain), ("suffix", Plain), ("T", Plain), ("t
 
 #[rustfmt::skip]
 const PROGRAMS: &[Program] = &[
-    // Printing and looking.
+    // Printing and examining files.
     of(&["cat", "rev", "zcat", "gzcat", "bzcat", "xzcat", "zstdcat", "lz4cat", "asa", "tsort", "zless", "zmore", "readelf", "ldd", "nm", "size", "zipinfo"], All(Read), &[]),
     of(&["tac"], All(Read), &[("s", Plain), ("separator", Plain)]),
     of(&["nl"], All(Read), &[("b", Plain), ("d", Plain), ("f", Plain), ("h", Plain), ("i", Plain), ("l", Plain), ("n", Plain), ("s", Plain), ("v", Plain), ("w", Plain), ("body-numbering", Plain), ("number-separator", Plain), ("number-format", Plain), ("number-width", Plain)]),
@@ -130,7 +131,7 @@ const PROGRAMS: &[Program] = &[
     of(&["test", "["], All(List), &[]),
     of(&["tree"], All(List), &[("L", Plain), ("P", Text), ("I", Text), ("o", File(Write)), ("charset", Plain), ("filelimit", Plain), ("fromfile", Plain)]),
     of(&["du", "df", "stat", "readlink", "realpath", "pushd", "cd", "namei", "mountpoint"], All(List), &[("d", Plain), ("max-depth", Plain), ("t", Plain), ("threshold", Plain), ("c", Text), ("format", Text), ("printf", Text), ("exclude", Text), ("B", Plain), ("block-size", Plain), ("time", Plain), ("x", Plain), ("relative-to", Plain), ("relative-base", Plain), ("files0-from", File(Read)), ("output", Plain)]),
-    // Making and changing.
+    // Creating and changing files.
     of(&["touch"], All(Write), &[("d", Plain), ("date", Plain), ("t", Plain), ("r", File(List)), ("reference", File(List)), ("time", Plain)]),
     of(&["mkdir", "mkfifo", "mknod"], All(Write), &[("m", Plain), ("mode", Plain)]),
     of(&["tee", "sponge"], All(Write), &[("output-error", Plain)]),
@@ -144,10 +145,10 @@ const PROGRAMS: &[Program] = &[
     of(&["awk", "gawk", "mawk", "nawk", "original-awk", "goawk"], AfterFirst(Read, &["f", "file", "e", "source", "E", "exec"]), &[("f", File(Read)), ("file", File(Read)), ("E", File(Read)), ("exec", File(Read)), ("e", Text), ("source", Text), ("F", Text), ("field-separator", Text), ("v", Plain), ("assign", Plain), ("i", File(Read)), ("include", File(Read)), ("W", Runs), ("l", Runs), ("load", Runs)]),
     of(&["csplit"], All(Read), &[("f", Plain), ("b", Plain), ("n", Plain)]),
     of(&["split"], Into { sources: Read, destination: Write }, &[("l", Plain), ("b", Plain), ("n", Plain), ("a", Plain), ("filter", Runs), ("lines", Plain), ("bytes", Plain)]),
-    // Away with it.
+    // Removing files.
     of(&["rm", "rmdir", "unlink"], All(Delete), &[]),
     of(&["shred", "srm", "wipe"], All(Delete), &[("n", Plain), ("iterations", Plain), ("s", Plain), ("size", Plain), ("random-source", File(Read))]),
-    // From here to there.
+    // Copying and moving files.
     of(&["cp", "gcp"], Into { sources: Read, destination: Write }, &[("t", Destination(Write)), ("target-directory", Destination(Write)), ("S", Plain), ("suffix", Plain), ("no-preserve", Plain), ("sparse", Plain), ("reflink", Plain)]),
     of(&["mv"], Into { sources: Move, destination: Write }, &[("t", Destination(Write)), ("target-directory", Destination(Write)), ("S", Plain), ("suffix", Plain)]),
     of(&["ln", "link"], Into { sources: Read, destination: Write }, &[("t", Destination(Write)), ("target-directory", Destination(Write)), ("S", Plain), ("suffix", Plain)]),
@@ -163,10 +164,10 @@ const PROGRAMS: &[Program] = &[
     // The network.
     of(&["wget"], NoFiles, &[("O", File(Write)), ("output-document", File(Write)), ("P", File(Write)), ("directory-prefix", File(Write)), ("o", File(Write)), ("a", File(Write)), ("output-file", File(Write)), ("i", File(Read)), ("input-file", File(Read)), ("post-file", File(Read)), ("body-file", File(Read)), ("load-cookies", File(Read)), ("save-cookies", File(Write)), ("ca-certificate", File(Read)), ("certificate", File(Read)), ("private-key", File(Read)), ("use-askpass", Runs), ("e", Runs), ("execute", Runs), ("config", File(Read))]),
     of(&["nc", "ncat", "netcat"], NoFiles, &[("e", Runs), ("exec", Runs), ("c", Runs), ("sh-exec", Runs), ("lua-exec", Runs), ("p", Plain), ("w", Plain), ("s", Plain), ("o", File(Write))]),
-    // Programs that run what is in a file.
+    // Interpreters of scripts in files.
     of(&["python", "python2", "python3", "pypy", "pypy3", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "luajit", "Rscript", "julia", "tclsh", "osascript", "sh", "bash", "dash", "zsh", "ksh", "ash", "fish"],
        Script, &[("W", Plain), ("X", Plain), ("I", File(Read)), ("O", Plain), ("o", Plain), ("rcfile", File(Read)), ("init-file", File(Read)), ("r", Runs), ("require", Runs), ("import", Runs), ("loader", Runs), ("M", Plain), ("d", Plain)]),
-    // Nothing of theirs is a file.
+    // Programs whose arguments are never files.
     of(&["echo", "printf", "true", "false", ":", "pwd", "whoami", "id", "uname", "uptime", "free", "printenv", "sleep", "seq", "yes", "expr", "basename", "dirname", "which", "type", "clear", "wait", "jobs", "exit", "return", "break", "continue", "shift", "read", "let", "nproc", "lscpu", "groups", "tty", "kill", "pgrep", "set", "unset", "local", "declare", "readonly", "typeset", "umask", "ulimit", "tr", "factor", "cal", "alias", "unalias", "popd", "dirs", "times", "getconf", "arch", "logname"],
        NoFiles, &[]),
 ];

@@ -11,10 +11,10 @@ use super::{
 };
 use crate::{Action, CompiledRuleset, DecidedBy, Operation, RuleDecision, shell::Word};
 
-/// Returns the reasons of a ruleset: everything stricter than `Allow`, and otherwise what allowed it.
+/// Returns the reasons of a ruleset: all that are stricter than `Allow`, or else the reasons to allow.
 pub(crate) fn by_rules(rules: &CompiledRuleset, facts: &CommandFacts, script: &str) -> Vec<Reason> {
     let mut reasons = Vec::new();
-    // The rules that decided about programs. Later rules decide nothing.
+    // The rules that decided about programs. Rules after them do not decide.
     let mut deciding = Vec::new();
     if let Some(most) = rules.source().dangerous_commands {
         reasons.extend(facts.dangers.iter().map(|danger| Reason {
@@ -38,7 +38,7 @@ pub(crate) fn by_rules(rules: &CompiledRuleset, facts: &CommandFacts, script: &s
     }
     let last = deciding.iter().max().copied().unwrap_or(usize::MAX);
     match rules.decide_line(script.trim(), last) {
-        // It has been said of a program already.
+        // A program already has this reason.
         Some(RuleDecision { because: DecidedBy::Rule { index, .. }, .. }) if deciding.contains(&index) => {}
         Some(decision) => reasons.push(reason(decision, ReasonKind::Line, "the line as a whole".to_owned())),
         None => {}
@@ -74,10 +74,10 @@ fn reason(decision: RuleDecision<'_>, kind: ReasonKind, about: String) -> Reason
 fn of_file(rules: &CompiledRuleset, operation: Operation, touch: FileEffect, place: &NamedPath) -> Option<Reason> {
     let about = |text: &str| format!("{operation} `{text}`");
     match place {
-        // A doubt says so already.
+        // A doubt already covers an unknown path.
         NamedPath::Unknown(_) => None,
         NamedPath::At(path) => {
-            // It may be a directory, and all that is in it is meant.
+            // The path may be a directory, with everything in it.
             let below = rules.decide_path(operation, &path.child_unchecked("x"));
             let decision = rules.decide_path(operation, path);
             let decision = if below.rule().is_some() { decision.strictest(below) } else { decision };
@@ -86,7 +86,7 @@ fn of_file(rules: &CompiledRuleset, operation: Operation, touch: FileEffect, pla
                 return None;
             }
             let mut reason = reason(decision, ReasonKind::File(operation), about(path.as_str()));
-            // Whether it is opened at all is not known.
+            // It is unknown whether the file is opened at all.
             reason.action = if only_named { Action::Ask } else { reason.action };
             Some(reason)
         }
@@ -94,8 +94,8 @@ fn of_file(rules: &CompiledRuleset, operation: Operation, touch: FileEffect, pla
     }
 }
 
-/// A pattern of a shell: denied when what it looks like is denied, asked about when something that it
-/// could match would be.
+/// Judges a shell pattern: it is denied if its sample path is denied, and asked about if one of its possible matches
+/// would be.
 fn of_pattern(rules: &CompiledRuleset, operation: Operation, pattern: &str, about: String) -> Reason {
     let kind = ReasonKind::File(operation);
     let shape = Shape::of(pattern);

@@ -1,7 +1,7 @@
-//! Whether a `sed` script only prints, deletes and replaces lines. It could also run programs
-//! (`e`), and read and write files (`r`, `w`): anything but the plain forms is taken to do so.
+//! Recognition of `sed` scripts that only print, delete and replace lines. A script could also run programs (`e`), and
+//! read and write files (`r`, `w`): all but the plain forms are assumed to do so.
 
-/// Whether a script has only addresses, printing, deleting and replacing.
+/// Whether a script consists only of addresses, printing, deleting and replacing.
 pub(crate) fn only_prints_and_replaces(script: &str) -> bool {
     let mut rest = script;
     loop {
@@ -16,7 +16,7 @@ pub(crate) fn only_prints_and_replaces(script: &str) -> bool {
     }
 }
 
-/// Returns the text after one command, or `None` when the command is not a plain one.
+/// Returns the text after one command, or `None` if the command is not a plain one.
 fn after_command(text: &str) -> Option<&str> {
     let mut rest = after_address(text)?;
     if let Some(second) = rest.strip_prefix(',') {
@@ -34,7 +34,7 @@ fn after_command(text: &str) -> Option<&str> {
         'y' => ends(after_parts(chars.as_str(), 2)?),
         'p' | 'd' | 'D' | 'P' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | '=' | 'z' | 'F' => ends(chars.as_str()),
         'q' | 'Q' | 'l' => ends(chars.as_str().trim_start_matches(|c: char| c == ' ' || c.is_ascii_digit())),
-        // Text to the end of the line.
+        // The text extends to the end of the line.
         'a' | 'i' | 'c' => Some(match chars.as_str().find('\n') {
             Some(at) if !chars.as_str()[..at].ends_with('\\') => &chars.as_str()[at..],
             Some(_) | None => "",
@@ -73,7 +73,7 @@ fn after_parts(text: &str, parts: usize) -> Option<&str> {
     None
 }
 
-/// A command ends with its line, a semicolon or a brace.
+/// Returns the rest of the text if a command ends here: at a line ending, a semicolon, a brace or a comment.
 fn ends(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches([' ', '\t']);
     (rest.is_empty() || rest.starts_with([';', '\n', '}', '#'])).then(|| rest.trim_start_matches('#'))

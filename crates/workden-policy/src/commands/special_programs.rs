@@ -1,4 +1,4 @@
-//! Programs whose words follow rules of their own: `dd`, `tar`, `curl`, `find`.
+//! Programs with a special syntax: `dd`, `tar`, `curl`, `find`.
 
 use super::{
     effects::{CommandEffects, runs, url},
@@ -38,10 +38,10 @@ const TAR: Options = &[
     ("rsh-command", Runs), ("new-volume-script", Runs), ("info-script", Runs),
 ];
 
-/// `tar`, whose operation decides what happens to the archive and in the directory.
+/// Adds the effects of `tar`, whose operation decides how the archive and the directory are used.
 pub(crate) fn tar(arguments: &[Word], effects: &mut CommandEffects) {
-    // The first word may be letters without a dash, and then the values of all of them follow it in
-    // their order: `tar czf x.tar.gz src`.
+    // The first word may be letters without a dash, followed by the values of these letters in order: `tar czf x.tar.gz
+    // src`.
     let dashed: Vec<Word> = match arguments.split_first() {
         Some((Word::Literal(first), rest)) if !first.starts_with('-') && first.len() < 64 => {
             let mut rest = rest.iter().cloned();
@@ -116,7 +116,7 @@ pub(crate) fn curl(arguments: &[Word], effects: &mut CommandEffects) {
     }
 }
 
-/// `fd`, which runs things, too; what it searches for comes first.
+/// Adds the effects of `fd`, which can also run programs; the search pattern comes first.
 pub(crate) fn fd(arguments: &[Word], effects: &mut CommandEffects) {
     let is_exec = |word: &Word| {
         let text = word.shown();
@@ -129,7 +129,7 @@ pub(crate) fn fd(arguments: &[Word], effects: &mut CommandEffects) {
     find(arguments, effects);
 }
 
-/// `git`, whose subcommands are programs of their own.
+/// Adds the effects of `git`, whose subcommands are separate programs.
 pub(crate) fn git(arguments: &[Word], effects: &mut CommandEffects) {
     let operands = || arguments.iter().skip(1).filter(|word| !word.shown().starts_with('-'));
     match arguments.first().and_then(Word::literal) {
@@ -139,7 +139,7 @@ pub(crate) fn git(arguments: &[Word], effects: &mut CommandEffects) {
     }
 }
 
-/// Starting points come first; what `-exec` runs is an invocation of its own.
+/// Adds the effects of `find`: starting points come first; the command of `-exec` is a separate invocation.
 pub(crate) fn find(arguments: &[Word], effects: &mut CommandEffects) {
     let is_expression = |word: &Word| word.literal().is_some_and(|text| text.starts_with(['-', '(', '!']));
     let starts: Vec<&Word> = arguments

@@ -5,7 +5,7 @@ use workden_core::VirtualPath;
 use super::super::named_paths::{HOME, NamedPath, named_paths};
 use crate::shell::{Word, WorkingDirectories};
 
-/// Directories that belong to the machine or hold the files of all users.
+/// Directories that belong to the machine or contain the files of all users.
 #[rustfmt::skip]
 pub(super) const VITAL: &[&str] = &[
     "/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64", "/media", "/mnt", "/opt", "/proc", "/root",
@@ -20,7 +20,7 @@ const HARMLESS_DEVICES: &[&str] = &[
     "/dev/tty", "/dev/ptmx",
 ];
 
-/// Whether this is a device that any program may use, or a descriptor, or shared memory.
+/// Whether this is a device that any program may use, a descriptor, or shared memory.
 pub(crate) fn is_harmless_device(path: &VirtualPath) -> bool {
     let text = path.as_str();
     HARMLESS_DEVICES.contains(&text)
@@ -36,7 +36,7 @@ pub(super) fn reads_device(word: &Word, directories: &WorkingDirectories) -> boo
     named_paths(word, directories).iter().any(is_device)
 }
 
-/// Whether removing, moving or opening up this would take a vital directory, or all that is in it.
+/// Whether removing, moving or opening up this path affects a vital directory or everything in it.
 pub(super) fn is_vital(place: &NamedPath) -> bool {
     let text = match place {
         NamedPath::At(path) => path.as_str(),

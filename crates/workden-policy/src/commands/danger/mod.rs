@@ -1,5 +1,5 @@
-//! Commands that no agent should run unasked: those that destroy a machine or its owner's files,
-//! stop it, or open it to others.
+//! Commands that no agent should run without approval: they destroy a machine or its owner's files, stop the machine,
+//! or open it to others.
 
 mod locations;
 mod programs;
@@ -19,12 +19,12 @@ use crate::{
 pub(crate) use locations::is_harmless_device;
 use locations::{is_vital, reads_device};
 
-/// Something dangerous, and how dangerous.
+/// A danger, and its severity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Danger {
-    /// `Deny` for a command without a good use, `Ask` for one that could be meant.
+    /// `Deny` for a command without a good use, `Ask` for a command that could be intended.
     pub(crate) action: Action,
-    /// A description in a few words.
+    /// A short description.
     pub(crate) why: String,
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn dangers(analysis: &Analysis, done: &[CommandEffects]) -> Vec<Dange
                         found.push(ask("it writes into the root of the file system"));
                     }
                 }
-                // A disk holds the files of all users, whatever they are called.
+                // A disk contains the files of all users, whatever their names.
                 FileEffect::Read if reads_device(word, &invocation.directories) => {
                     found.push(ask(format!("it reads the device `{}`", word.shown())));
                 }
@@ -80,9 +80,9 @@ pub(crate) fn dangers(analysis: &Analysis, done: &[CommandEffects]) -> Vec<Dange
     found
 }
 
-/// Each danger once, as its strictest.
+/// Returns each danger once, with its strictest action.
 pub(crate) fn deduplicated(mut found: Vec<Danger>) -> Vec<Danger> {
-    // The sort keeps the order in which they were found among equally strict ones.
+    // The sort is stable: equally strict dangers keep their order.
     found.sort_by_key(|danger| std::cmp::Reverse(danger.action));
     let mut said = std::collections::HashSet::new();
     found.retain(|danger| said.insert(danger.why.clone()));
@@ -116,7 +116,7 @@ fn destroyed(invocation: &Invocation, touch: FileEffect, word: &Word, found: &mu
     let what = if touch == FileEffect::Delete { "removes" } else { "moves away" };
     for place in named_paths(word, &invocation.directories) {
         match (&place, &invocation.directories) {
-            // The directory it runs in: `rm -rf *`, `rm -rf .`
+            // The working directory: `rm -rf *`, `rm -rf .`
             (NamedPath::At(path), WorkingDirectories::AnyOf(all)) if all.contains(path) => {
                 found.push(ask(format!("it {what} its working directory")));
             }

@@ -1,6 +1,6 @@
 //! Programs that are dangerous, always or with certain arguments.
 //!
-//! Invariant: the first group that knows a call decides about it, so that a call is one danger.
+//! Invariant: the first group that recognises a call decides about it, so that a call is one danger.
 
 use workden_core::VirtualPath;
 
@@ -17,7 +17,7 @@ use crate::{
     shell::{Invocation, Word, WorkingDirectories},
 };
 
-/// Programs that are dangerous whatever they are given: what each of them does.
+/// Programs that are dangerous with any arguments, and their effects.
 #[rustfmt::skip]
 const ALWAYS: &[(&[&str], Action, &str)] = &[
     (&["mke2fs", "mkswap", "wipefs", "fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk", "parted", "blkdiscard", "mkdosfs", "newfs"],
@@ -69,7 +69,7 @@ impl<'a> Call<'a> {
         self.literals().filter_map(flags).any(|flags| flags.contains(letter))
     }
 
-    /// Whether this long option is given, or the start of it.
+    /// Whether this long option, or a prefix of it, is given.
     fn long(&self, option: &str) -> bool {
         self.literals().any(|text| text.len() > 3 && option.starts_with(text))
     }
@@ -95,7 +95,7 @@ fn always(call: &Call<'_>) -> Option<Danger> {
     Some(Danger { action: *action, why: format!("`{}` {why}", call.name) })
 }
 
-/// Stopping the machine, and shells with all rights.
+/// Recognises commands that stop the machine, and privileged shells.
 fn machine(call: &Call<'_>) -> Option<Danger> {
     let stops = ["poweroff", "reboot", "halt", "kexec", "rescue", "emergency", "suspend", "hibernate"];
     match call.name {
@@ -152,7 +152,7 @@ fn files(call: &Call<'_>) -> Option<Danger> {
     }
 }
 
-/// Whether a `find` removes or changes what it finds.
+/// Whether a `find` removes or changes the files that it finds.
 fn changes_findings(arguments: &[Word]) -> bool {
     let programs = ["rm", "rmdir", "unlink", "shred", "mv", "dd", "chmod", "chown", "truncate"];
     arguments.iter().any(|word| word.literal() == Some("-delete"))
@@ -205,7 +205,7 @@ fn containers(call: &Call<'_>) -> Option<Danger> {
     removes.then(|| ask("it removes data of containers"))
 }
 
-/// Whether a container would have rights over the machine.
+/// Whether a container would have privileges on the machine.
 fn opens_the_machine(arguments: &[Word]) -> bool {
     let mut before = "";
     arguments.iter().map(Word::shown).any(|text| {
@@ -269,7 +269,7 @@ fn is_root_shell(call: &Call<'_>) -> bool {
     }
 }
 
-/// Rights and owners of directories of the machine, recursively or of the root itself.
+/// Recognises changes of modes and owners of the machine's directories, recursively or of the root itself.
 fn rights(call: &Call<'_>) -> Vec<Danger> {
     let mut found = Vec::new();
     let targets = call.arguments.iter().filter(|word| !word.shown().starts_with('-')).skip(1);
