@@ -1,4 +1,4 @@
-//! The outcome of an analysis, as data: programs, files, and doubts.
+//! The result of an analysis, as data: programs, files and doubts.
 
 use serde::Serialize;
 use workden_core::VirtualPath;
@@ -7,11 +7,11 @@ use workden_core::VirtualPath;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Analysis {
-    /// The commands, in the order in which they are written.
+    /// The commands, in the order of the script.
     pub invocations: Vec<Invocation>,
     /// The files that redirections open.
     pub redirections: Vec<Redirection>,
-    /// Everything that was not understood. A script with a doubt must not be allowed unasked.
+    /// Everything that was not understood. A script with a doubt must not be allowed without approval.
     pub doubts: Vec<Doubt>,
 }
 
@@ -19,41 +19,41 @@ pub struct Analysis {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Invocation {
-    /// The program and its arguments, with wrappers such as `env`, `nice` or `sh -c` taken off.
+    /// The program and its arguments, without wrappers such as `env`, `nice` or `sh -c`.
     pub argv: Vec<Word>,
-    /// The wrappers that were taken off, outermost first.
+    /// The removed wrappers, outermost first.
     pub through: Vec<String>,
     /// Variables that are set for this command alone.
     pub assignments: Vec<Assignment>,
-    /// Where it could run.
+    /// The directories in which the command could run.
     pub directories: WorkingDirectories,
-    /// Its standard input.
+    /// The standard input of the command.
     pub input: StandardInput,
-    /// The text that it is fed, where that stands in the script: a here-document, a here-string.
+    /// The text of the standard input, if the script contains it: a here-document, a here-string.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fed: Option<String>,
 }
 
-/// A variable and what it is set to.
+/// A variable and its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Assignment {
     /// The variable.
     pub name: String,
-    /// Its value.
+    /// The value.
     pub value: Word,
 }
 
-/// One word of a command, after quotes are taken off.
+/// One word of a command, without its quotes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Word {
-    /// It is this text.
+    /// A known text.
     Literal(String),
-    /// It becomes the names that match this pattern: `*`, `?` and `[...]` as the shell has them
-    /// (no name that starts with a dot unless the dot is written), `**/` for any directories.
+    /// A pattern that expands to the matching names: `*`, `?` and `[...]` as in the shell (a leading dot matches only
+    /// if it is written), `**/` for any directories.
     Pattern(String),
-    /// A word whose value is only known when it runs; as written. Each of these has a doubt.
+    /// A word whose value is only known when it runs; as written. Each such word has a doubt.
     Unknown(String),
 }
 
@@ -71,7 +71,7 @@ pub enum WorkingDirectories {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StandardInput {
-    /// That of the whole script.
+    /// The standard input of the whole script.
     Inherited,
     /// The output of another command, or a text in the script.
     Fed,
@@ -81,11 +81,11 @@ pub enum StandardInput {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Redirection {
-    /// How it is opened.
+    /// How the file is opened.
     pub usage: OpenMode,
-    /// Which file.
+    /// The file.
     pub target: Word,
-    /// From where a relative target counts.
+    /// The directories at which a relative target could start.
     pub directories: WorkingDirectories,
 }
 
@@ -101,13 +101,13 @@ pub enum OpenMode {
     ReadWrite,
 }
 
-/// Something that was not understood.
+/// A part of a script that was not understood.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Doubt {
     /// The kind.
     pub kind: DoubtKind,
-    /// In a few words for a person or a model; quotes the script, shortened.
+    /// A short description for a person or a model; quotes the script, shortened.
     pub about: String,
 }
 
@@ -116,19 +116,19 @@ pub struct Doubt {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DoubtKind {
-    /// It does not parse.
+    /// The script does not parse.
     Syntax,
-    /// It is too long, too deep, or has too many words to be looked at.
+    /// The script is too long, nested too deeply, or has too many words.
     TooMuch,
     /// A word whose value is only known when it runs.
     NotLiteral,
-    /// A construct that is not looked into.
+    /// A construct that is not supported.
     Construct,
     /// A variable that changes which programs run (`PATH`, `LD_PRELOAD`, `GIT_SSH_COMMAND`).
     Environment,
-    /// A function that starts itself more than once: it never ends.
+    /// A function that calls itself more than once, so that it never ends.
     Recursion,
-    /// Code of another language, or from somewhere else, that would run.
+    /// Code of another language or from another source that would run.
     ForeignCode,
 }
 
@@ -141,7 +141,7 @@ impl Analysis {
 }
 
 impl Invocation {
-    /// Returns the same invocation of another program.
+    /// Returns the invocation with another program and its arguments.
     #[must_use]
     pub fn with_argv(&self, argv: Vec<Word>) -> Self {
         Self { argv, ..self.clone() }
@@ -157,7 +157,7 @@ impl Doubt {
 }
 
 impl Word {
-    /// Returns its text, if that is known.
+    /// Returns the text of the word, if it is known.
     #[must_use]
     pub fn literal(&self) -> Option<&str> {
         match self {
@@ -166,7 +166,7 @@ impl Word {
         }
     }
 
-    /// Returns its text as far as it can be shown.
+    /// Returns the text of the word as far as it can be shown.
     #[must_use]
     pub fn shown(&self) -> &str {
         match self {

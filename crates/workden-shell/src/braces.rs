@@ -1,28 +1,28 @@
 //! Brace expansion: `{a,b}` and `{1..5}`.
 //!
-//! Invariant: a word becomes at most [`MOST_WORDS`] words of [`MOST_CHARACTERS`] in all, and where
-//! braces do not pair up, so that versions of shells could disagree, it becomes none.
+//! Invariant: a word expands to at most [`MOST_WORDS`] words of [`MOST_CHARACTERS`] in all. A word with unbalanced
+//! braces, which versions of shells could read differently, does not expand.
 
-/// A character of a word, and whether it can still mean something.
+/// A character of a word, and whether it can still have a special meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Atom {
-    /// Not quoted.
+    /// An unquoted character.
     Live(char),
-    /// Quoted.
+    /// A quoted character.
     Fixed(char),
-    /// Something that is not known.
+    /// An unknown part.
     Unknown,
 }
 
-/// Into how many words one word is multiplied.
+/// How many words one word may expand to.
 const MOST_WORDS: usize = 64;
-/// How long they are together.
+/// How many characters the expanded words may have in all.
 const MOST_CHARACTERS: usize = 16 * 1024;
 
-/// How many braces one word has.
+/// How many braces one word may have.
 const MOST_BRACES: usize = 16;
 
-/// The words, or none if that is not clear or too much.
+/// Returns the expanded words, or `None` if they are ambiguous or too many.
 pub(super) fn expanded(atoms: &[Atom]) -> Option<Vec<Vec<Atom>>> {
     let mut depth = 0_usize;
     let mut braces = 0_usize;
@@ -43,7 +43,7 @@ pub(super) fn expanded(atoms: &[Atom]) -> Option<Vec<Vec<Atom>>> {
         return None;
     }
     let words = multiplied(atoms)?;
-    // An empty word that was not quoted vanishes; which one that is shells decide.
+    // An empty unquoted word vanishes; shells differ in which words these are.
     if words.iter().any(Vec::is_empty) && words.len() > 1 {
         return None;
     }
@@ -66,7 +66,7 @@ fn multiplied(atoms: &[Atom]) -> Option<Vec<Vec<Atom>>> {
     } else if let Some(sequence) = sequence(inside)? {
         sequence
     } else {
-        // `{x}` stays, and braces in it are looked at.
+        // `{x}` stays, but braces in it are expanded.
         multiplied(inside)?
             .into_iter()
             .map(|inner| [&[Atom::Live('{')][..], &inner, &[Atom::Live('}')]].concat())
@@ -89,7 +89,7 @@ fn multiplied(atoms: &[Atom]) -> Option<Vec<Vec<Atom>>> {
     Some(words)
 }
 
-/// Where the brace at the start closes.
+/// Returns the position at which the first brace closes.
 fn closing(atoms: &[Atom]) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, atom) in atoms.iter().enumerate() {
@@ -107,7 +107,7 @@ fn closing(atoms: &[Atom]) -> Option<usize> {
     None
 }
 
-/// The alternatives between commas that are in no other braces.
+/// Splits the text at commas that are in no other braces.
 fn split(inside: &[Atom]) -> Vec<&[Atom]> {
     let mut depth = 0_usize;
     inside
@@ -122,7 +122,7 @@ fn split(inside: &[Atom]) -> Vec<&[Atom]> {
         .collect()
 }
 
-/// `1..5` or `a..e`; an error is one that is not looked into, such as `01..10..2`.
+/// Expands `1..5` or `a..e`; `None` for an unsupported sequence such as `01..10..2`.
 fn sequence(inside: &[Atom]) -> Option<Option<Vec<Vec<Atom>>>> {
     let mut text = String::new();
     for atom in inside {
@@ -147,12 +147,12 @@ fn sequence(inside: &[Atom]) -> Option<Option<Vec<Vec<Atom>>>> {
                 if first <= last { (*first..=*last).collect() } else { (*last..=*first).rev().collect() };
             Some(Some(letters.iter().map(|letter| vec![Atom::Fixed(char::from(*letter))]).collect()))
         }
-        // Padding, steps and other letters.
+        // Padding, steps and other letters are not supported.
         _ => None,
     }
 }
 
-/// A number without padding.
+/// Parses a number without padding.
 fn number(text: &str) -> Option<i64> {
     let number: i64 = text.parse().ok()?;
     (number.abs() < 1_000_000_000 && number.to_string() == text).then_some(number)

@@ -1,34 +1,34 @@
-//! The caps that keep an analysis small, whatever it is given.
+//! The limits that keep an analysis small for any input.
 //!
-//! Invariant: the parser pays for every token and every level from one budget, also for scripts
-//! within scripts, and stops at the first thing that it cannot pay. Text is read once per
-//! level, so that time and stack are bounded by the caps and never by what the text looks like.
+//! Invariant: the parser pays for every token and every level from one budget, which nested scripts share, and stops
+//! when the budget is exhausted. Text is read once per level, so time and stack are bounded by the limits and never by
+//! the form of the text.
 
 use crate::analysis::DoubtKind;
 
-/// The longest script that is looked at.
+/// The length of the longest script that is analysed.
 pub(crate) const MOST_BYTES: usize = 64 * 1024;
-/// How many bytes are parsed in all, scripts within scripts included.
+/// How many bytes are parsed in all, including nested scripts.
 const MOST_PARSED: usize = 4 * MOST_BYTES;
-/// How many words and operators are looked at.
+/// How many words and operators are parsed.
 const MOST_TOKENS: usize = 2_000;
-/// How deep anything nests.
+/// How deep constructs may nest.
 const MOST_LEVELS: usize = 16;
-/// How deep `case` and loops nest.
+/// How deep `case` and loops may nest.
 const MOST_LOOPS: usize = 8;
 /// How many characters of a script a doubt quotes.
 const QUOTED: usize = 60;
 
-/// Why a script is not looked at any further.
+/// The reason why a script is not analysed further.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rejection {
     /// The kind of the doubt.
     pub(crate) kind: DoubtKind,
-    /// The text that is in doubt.
+    /// The doubtful text.
     pub(crate) about: String,
 }
 
-/// The tokens, bytes and levels that are left.
+/// The remaining tokens, bytes and levels.
 #[derive(Debug)]
 pub(crate) struct Budget {
     tokens: usize,
@@ -42,12 +42,12 @@ pub(crate) struct Budget {
 pub(crate) enum Nesting {
     /// `case`, `for`, `while`, `until`, `select`.
     Loop,
-    /// Anything else that nests.
+    /// Any other nesting.
     Other,
 }
 
 impl Budget {
-    /// The whole of it.
+    /// Returns the full budget.
     pub(crate) fn new() -> Self {
         Self { tokens: MOST_TOKENS, bytes: MOST_PARSED, levels: MOST_LEVELS, loops: MOST_LOOPS }
     }
@@ -58,13 +58,13 @@ impl Budget {
         Ok(())
     }
 
-    /// Pays for a text that is to be parsed.
+    /// Pays for a text before it is parsed.
     pub(crate) fn text(&mut self, bytes: usize) -> Result<(), Rejection> {
         self.bytes = self.bytes.checked_sub(bytes).ok_or_else(|| over_limit("scripts nested too deep".to_owned()))?;
         Ok(())
     }
 
-    /// Goes one level down.
+    /// Enters a nested level.
     pub(crate) fn enter(&mut self, level: Nesting) -> Result<(), Rejection> {
         if level == Nesting::Loop {
             self.loops = self
@@ -77,18 +77,18 @@ impl Budget {
         Ok(())
     }
 
-    /// How deep it is now.
+    /// Returns the current depth.
     pub(crate) fn place(&self) -> (usize, usize) {
         (self.levels, self.loops)
     }
 
-    /// Comes back to where it was.
+    /// Returns to an earlier depth.
     pub(crate) fn return_to(&mut self, (levels, loops): (usize, usize)) {
         self.levels = levels;
         self.loops = loops;
     }
 
-    /// Comes back up.
+    /// Leaves a nested level.
     pub(crate) fn leave(&mut self, level: Nesting) {
         if level == Nesting::Loop {
             self.loops += 1;
@@ -97,7 +97,7 @@ impl Budget {
     }
 }
 
-/// The text of a script, if it is one that a shell could be given at all.
+/// Returns the text of a script, if it is short enough and a shell could accept it.
 pub(crate) fn admit(script: &[u8]) -> Result<&str, Rejection> {
     if script.len() > MOST_BYTES {
         return Err(over_limit(format!("{} bytes, over {MOST_BYTES}", script.len())));
@@ -109,7 +109,7 @@ pub(crate) fn admit(script: &[u8]) -> Result<&str, Rejection> {
     Ok(text)
 }
 
-/// A script that does not parse.
+/// Returns the rejection of a script that does not parse.
 pub(crate) fn syntax(about: impl Into<String>) -> Rejection {
     Rejection { kind: DoubtKind::Syntax, about: about.into() }
 }
@@ -118,7 +118,7 @@ pub(crate) fn over_limit(about: String) -> Rejection {
     Rejection { kind: DoubtKind::TooMuch, about }
 }
 
-/// A piece of a script, in backticks and short enough for a sentence.
+/// Quotes a piece of a script, in backticks and short enough for a sentence.
 pub(crate) fn quoted(piece: &str) -> String {
     let mut kept: String = piece.chars().take(QUOTED).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if kept.len() < piece.len() {

@@ -1,18 +1,18 @@
-//! Where commands could run: what `cd` and `pushd` make of the working directory.
+//! The directories in which commands could run: the effects of `cd` and `pushd`.
 //!
-//! Invariant: the real directory is always among the possible ones, or they are unknown. Both ways out
-//! of a command are followed apart, since `cd x && y` runs `y` only where `cd` went.
+//! Invariant: the real directory is always among the possible ones, or they are unknown. Success and failure of a
+//! command are tracked separately, because `cd x && y` runs `y` only in the new directory.
 
 use workden_core::VirtualPath;
 
 use crate::analysis::{Word, WorkingDirectories};
 
-/// How many directories are followed.
+/// How many directories are tracked.
 const MOST_DIRECTORIES: usize = 8;
-/// The longest path that is followed.
+/// The length of the longest path that is tracked.
 const LONGEST: usize = 1_024;
 
-/// Where the shell is after a command.
+/// The directory of the shell after a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct After {
     pub(super) success: WorkingDirectories,
@@ -20,18 +20,18 @@ pub(super) struct After {
 }
 
 impl After {
-    /// After a command that goes nowhere.
+    /// Returns the state after a command that does not change the directory.
     pub(super) fn same(directories: &WorkingDirectories) -> Self {
         Self { success: directories.clone(), failure: directories.clone() }
     }
 
-    /// However it went.
+    /// Returns the directories after success or failure.
     pub(super) fn either(&self) -> WorkingDirectories {
         union(&self.success, &self.failure)
     }
 }
 
-/// Any of both.
+/// Returns the union of two sets of directories.
 pub(super) fn union(one: &WorkingDirectories, other: &WorkingDirectories) -> WorkingDirectories {
     let (WorkingDirectories::AnyOf(one), WorkingDirectories::AnyOf(other)) = (one, other) else {
         return WorkingDirectories::Unknown;
@@ -41,7 +41,7 @@ pub(super) fn union(one: &WorkingDirectories, other: &WorkingDirectories) -> Wor
     if all.len() > MOST_DIRECTORIES { WorkingDirectories::Unknown } else { WorkingDirectories::AnyOf(all) }
 }
 
-/// Where this path leads, from each of these.
+/// Returns the targets of this path from each of these directories.
 pub(super) fn joined(from: &WorkingDirectories, to: &Word) -> WorkingDirectories {
     let (WorkingDirectories::AnyOf(from), Word::Literal(to)) = (from, to) else { return WorkingDirectories::Unknown };
     if to.starts_with('~') || to.is_empty() || to.len() > LONGEST {
@@ -55,7 +55,7 @@ pub(super) fn joined(from: &WorkingDirectories, to: &Word) -> WorkingDirectories
                     all.push(path);
                 }
             }
-            // Above its root the shell stays at the root, which may be another one than ours.
+            // Above its root the shell stays at the root, which may be another root than the workspace's.
             _ => return WorkingDirectories::Unknown,
         }
     }

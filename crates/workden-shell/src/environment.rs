@@ -1,13 +1,13 @@
 //! Variables that decide which programs run, or run code themselves.
 //!
-//! Invariant: setting one of these, in whatever way, is a doubt; the list errs on the long side.
+//! Invariant: setting one of these in any way is a doubt; the list is deliberately long.
 
 use crate::{
     analysis::{Doubt, DoubtKind},
     syntax::is_name,
 };
 
-/// Variables by name.
+/// The full names of such variables.
 const NAMES: &[&str] = &[
     "BASHOPTS",
     "BASH_ENV",
@@ -94,7 +94,7 @@ const NAMES: &[&str] = &[
     "ZDOTDIR",
     "ZENV",
 ];
-/// Variables by how their names start.
+/// The prefixes of such variables.
 const BEGINNINGS: &[&str] = &[
     "BASH_",
     "CARGO_TARGET_",
@@ -120,8 +120,8 @@ const BEGINNINGS: &[&str] = &[
     "npm_config_",
 ];
 
-/// Returns the doubt about a variable that a command is given, if the variable may change what runs.
-/// A name that shells do not allow may be an exported function, and is doubted as well.
+/// Returns the doubt about a variable of a command, if the variable may change what runs. A name that shells do not
+/// allow may be an exported function, and is a doubt as well.
 #[must_use]
 pub fn doubt_of_variable(name: &str) -> Option<Doubt> {
     (!is_name(name) || decides_what_runs(name)).then(|| Doubt::new(DoubtKind::Environment, format!("`{name}` is set")))

@@ -1,7 +1,7 @@
 //! The expansion of a word: a text, a pattern of names, or unknown until the shell runs.
 //!
-//! Invariant: a [`Word::Literal`] is what the program gets, byte for byte, except that a tilde that
-//! the shell would leave alone is written `./~`, so that it is not taken for a home directory.
+//! Invariant: a [`Word::Literal`] is what the program gets, byte for byte, except that a literal tilde is written
+//! `./~`, so that it is not read as a home directory.
 
 use crate::{
     analysis::Word,
@@ -9,16 +9,16 @@ use crate::{
     syntax::{RawWord, WordPart},
 };
 
-/// Whether braces multiply a word.
+/// Whether braces expand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BraceExpansion {
-    /// As in the words of a command.
+    /// Braces expand, as in the words of a command.
     Expand,
-    /// As behind a redirection, where shells disagree.
+    /// Braces are refused, as after a redirection, where shells disagree.
     Refuse,
 }
 
-/// The words that a word becomes.
+/// Returns the words that a word expands to.
 pub(super) fn expanded(word: &RawWord, braces: BraceExpansion) -> Vec<Word> {
     if let Some(text) = word.plain()
         && !text.contains(['{', '~', '*', '?', '['])
@@ -37,9 +37,9 @@ pub(super) fn expanded(word: &RawWord, braces: BraceExpansion) -> Vec<Word> {
     }
 }
 
-/// The one file that it names behind a redirection.
+/// Returns the one file that a word names after a redirection.
 pub(super) fn file(word: &RawWord) -> Word {
-    // To sh this is a file of another name.
+    // In sh this is a file with another name.
     if word.written.contains("$'") {
         return Word::Unknown(word.written.clone());
     }
@@ -50,7 +50,7 @@ pub(super) fn file(word: &RawWord) -> Word {
     }
 }
 
-/// Its text, if it is only text.
+/// Returns the text of the parts, if they are only text.
 pub(super) fn text(parts: &[WordPart]) -> Option<String> {
     let mut text = String::new();
     for atom in atoms(parts) {
@@ -70,7 +70,7 @@ fn atoms(parts: &[WordPart]) -> Vec<Atom> {
         match part {
             WordPart::Plain(text) => atoms.extend(text.chars().map(Atom::Live)),
             WordPart::Quoted(text) => atoms.extend(text.chars().map(Atom::Fixed)),
-            // Alone it is some number; as a part of a name it decides which one.
+            // A number alone does not matter; as a part of a name it decides which file it is.
             WordPart::Number if alone => atoms.push(Atom::Fixed('0')),
             WordPart::Number
             | WordPart::Parameter(_)
@@ -115,9 +115,9 @@ fn characters(atoms: &[Atom]) -> String {
 }
 
 enum Tilde {
-    /// There is none, or one that means a home.
+    /// The word has no leading tilde, or its tilde means a home directory.
     Kept,
-    /// There is one that means itself.
+    /// The leading tilde is literal.
     NotOne,
     /// `~+`, `~-`, `~1`.
     Unknown,
@@ -139,23 +139,23 @@ fn tilde(atoms: &[Atom]) -> Tilde {
     }
 }
 
-/// Where brackets that make a pattern open and close.
+/// Returns the positions of the brackets that form a pattern.
 fn brackets(atoms: &[Atom]) -> impl Iterator<Item = (usize, usize)> {
     let mut from = 0;
     std::iter::from_fn(move || {
         let open = from + atoms.get(from..)?.iter().position(|atom| *atom == Atom::Live('['))?;
         let negated = matches!(atoms.get(open + 1), Some(Atom::Live('!' | '^')));
-        // A bracket right behind the first one stands for itself.
+        // A bracket right after the first one is literal.
         let inside = open + usize::from(negated) + 2;
         let is_end = |atom: &Atom| matches!(atom, Atom::Live(']') | Atom::Fixed(']'));
-        // If nothing closes this one, nothing closes those behind it.
+        // If this bracket is not closed, later ones are not closed either.
         let close = inside + atoms.get(inside..)?.iter().position(is_end)?;
         from = close + 1;
         Some((open, close))
     })
 }
 
-/// The pattern with everything that means itself written so that it does.
+/// Returns the pattern with all literal characters escaped.
 fn pattern(atoms: &[Atom]) -> Option<String> {
     let mut pattern = String::new();
     let mut inside = brackets(atoms).peekable();
@@ -164,7 +164,7 @@ fn pattern(atoms: &[Atom]) -> Option<String> {
             && at >= open
         {
             match atom {
-                // Classes, quotes and slashes in brackets: shells and matchers disagree.
+                // Shells and matchers disagree about classes, quotes and slashes in brackets.
                 Atom::Live('[') if at > open => return None,
                 Atom::Live('/' | '\\') | Atom::Fixed(_) | Atom::Unknown => return None,
                 Atom::Live(character) => pattern.push(*character),
@@ -175,7 +175,7 @@ fn pattern(atoms: &[Atom]) -> Option<String> {
             continue;
         }
         match atom {
-            // Two stars are one, unless told otherwise.
+            // Two stars are one, unless an option of the shell says otherwise.
             Atom::Live('*') if pattern.ends_with('*') => {}
             Atom::Live(character @ ('*' | '?')) => pattern.push(*character),
             Atom::Fixed('\\') | Atom::Unknown => return None,

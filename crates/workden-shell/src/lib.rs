@@ -1,12 +1,11 @@
-//! Finds out what a shell command line would do, as data, without running it.
+//! Determines what a shell command line would do, as data, without running it.
 //!
-//! [`analyse`] reads a script as bash reads it and returns every command that could run, every file
-//! that a redirection opens, and everything that it did not understand. Wrappers such as `env`,
-//! `xargs` or `sh -c` are looked through.
+//! [`analyse`] parses a script as bash does and returns every command that could run, every file that a redirection
+//! opens, and everything that it did not understand. Wrappers such as `env`, `xargs` or `sh -c` are unwrapped.
 //!
-//! Invariant: a construct that is not understood, or that bash and sh read differently, is a
-//! [`Doubt`]; a command with a doubt must not be allowed unasked. The analysis is bounded for any
-//! input. It keeps an honest agent from mistakes; isolation is the job of a sandbox.
+//! Invariant: a construct that is not understood, or that bash and sh read differently, is a [`Doubt`]; a command with
+//! a doubt must not be allowed without approval. The analysis is bounded for any input. It protects an honest agent
+//! from mistakes; isolation is the job of a sandbox.
 //!
 //! ```
 //! use workden_core::VirtualPath;
@@ -43,7 +42,7 @@ use budget::Rejection;
 pub use environment::doubt_of_variable;
 use walker::{DeferredCode, Walker};
 
-/// Returns what a script would do that a shell runs in `directory` with this standard input.
+/// Returns what a script would do if a shell ran it in `directory` with this standard input.
 #[must_use]
 pub fn analyse(script: impl AsRef<[u8]>, directory: &VirtualPath, input: StandardInput) -> Analysis {
     let text = match budget::admit(script.as_ref()) {
@@ -58,7 +57,7 @@ pub fn analyse(script: impl AsRef<[u8]>, directory: &VirtualPath, input: Standar
         walker
     };
     let walker = walked(DeferredCode::Here);
-    // Functions and traps run wherever the script has gone by then.
+    // Functions and traps run in the directory that the script has reached by then.
     let again = walker.moved && walker.defers;
     if again { walked(DeferredCode::Anywhere).analysis } else { walker.analysis }
 }

@@ -1,9 +1,9 @@
 //! The escapes of `$'...'`.
 //!
-//! Invariant: what is decoded is what bash makes of it; what bash and its versions could read in
-//! another way (bytes that are not a character, control characters, a NUL) is not decoded at all.
+//! Invariant: decoded text is what bash would produce. Escapes that versions of bash could read differently (bytes that
+//! are not a character, control characters, a NUL) are not decoded at all.
 
-/// The text, unless there is an escape in it that is not looked into.
+/// Returns the decoded text, unless it has an unsupported escape.
 pub(super) fn decoded(text: &str) -> Option<String> {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;
@@ -35,7 +35,7 @@ pub(super) fn decoded(text: &str) -> Option<String> {
     Some(decoded)
 }
 
-/// A character by its number; only ASCII, since the rest depends on the locale.
+/// Decodes a character from its number; only ASCII, because other characters depend on the locale.
 fn number(text: &str, radix: u32, most_digits: usize, most: u32) -> Option<(char, &str)> {
     let digits = text.chars().take(most_digits).take_while(|c| c.is_digit(radix)).count();
     let value = u32::from_str_radix(text.get(..digits)?, radix).ok()?;

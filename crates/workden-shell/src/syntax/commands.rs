@@ -13,18 +13,18 @@ use super::{
 };
 use crate::budget::Nesting;
 
-/// Words that end a list where a command could start.
+/// Words that end a list at the start of a command.
 const CLOSING: &[&str] = &["then", "elif", "else", "fi", "do", "done", "esac", "}"];
 /// Other reserved words.
 const OPENING: &[&str] =
     &["!", "{", "[[", "]]", "case", "coproc", "for", "function", "if", "in", "select", "until", "while"];
 /// Builtins whose arguments may be assignments.
 const DECLARING: &[&str] = &["declare", "typeset", "local", "export", "readonly"];
-/// A longer number before a redirection is a word to some versions of bash, and a descriptor to others.
+/// Some versions of bash read a longer number before a redirection as a word, others as a descriptor.
 const MOST_DIGITS: usize = 4;
 
 impl Parser<'_, '_> {
-    /// Reads commands as long as there are any.
+    /// Reads commands up to the first token that cannot start one.
     pub(super) fn list(&mut self) -> Parsed<Script> {
         let mut script = Script::default();
         loop {
@@ -52,13 +52,13 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// A list that must not be empty.
+    /// Reads a list that must not be empty.
     pub(super) fn body(&mut self) -> Parsed<Script> {
         let script = self.list()?;
         if script.items.is_empty() { self.unexpected("a command") } else { Ok(script) }
     }
 
-    /// The byte after the one at the position, lines joined.
+    /// Returns the byte after the current one, with lines joined.
     pub(super) fn operator_after(&mut self) -> Option<u8> {
         let start = self.at;
         self.at += 1;
@@ -121,8 +121,8 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// `time` as a reserved word. Before an option other than `-p` it is a program to sh, and a
-    /// reserved word before a program of that name to bash.
+    /// Reads `time` as a reserved word. Before an option other than `-p`, sh reads it as a program, and bash as a
+    /// reserved word before a program of that name.
     fn time(&mut self) -> Parsed<bool> {
         let start = self.at;
         if !self.keyword("time")? {
@@ -140,7 +140,7 @@ impl Parser<'_, '_> {
         Ok(true)
     }
 
-    /// Takes this word, if it is next and not quoted.
+    /// Consumes this word, if it is next and not quoted.
     pub(super) fn keyword(&mut self, wanted: &str) -> Parsed<bool> {
         let start = self.at;
         for byte in wanted.bytes() {
@@ -163,7 +163,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Takes this word, which must be there.
+    /// Consumes this word, which must be next.
     pub(super) fn expect(&mut self, wanted: &str) -> Parsed<()> {
         self.skip_blanks();
         if self.keyword(wanted)? { Ok(()) } else { self.unexpected(&format!("`{wanted}`")) }
@@ -214,7 +214,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// `function name [()] ...`.
+    /// Reads `function name [()] ...`.
     fn function(&mut self) -> Parsed<CommandNode> {
         self.skip_blanks();
         let name = self.word(WordContext::Argument)?;
@@ -294,7 +294,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// A number or `{name}` right before a redirection.
+    /// Reads a number or `{name}` right before a redirection.
     fn descriptor(&mut self, word: &RawWord) -> Option<RedirectSource> {
         let text = word.plain()?;
         if text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -311,12 +311,12 @@ impl Parser<'_, '_> {
     }
 }
 
-/// Whether a word is reserved where a command starts.
+/// Whether a word is reserved at the start of a command.
 fn is_reserved(word: &str) -> bool {
     CLOSING.contains(&word) || OPENING.contains(&word)
 }
 
-/// `name=value`, `name+=value`, `name[subscript]=value`; the word itself if it is none of these.
+/// Parses `name=value`, `name+=value`, `name[subscript]=value`; returns any other word unchanged.
 fn assignment(mut word: RawWord) -> Result<Assign, RawWord> {
     let head = match word.parts.as_slice() {
         [WordPart::Plain(text), ..] if text.contains('=') => 0,

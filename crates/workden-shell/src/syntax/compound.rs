@@ -1,7 +1,7 @@
 //! Compound commands: groups, subshells, conditions and loops.
 //!
-//! Invariant: each starts with a reserved word or a parenthesis and ends with its own; both are
-//! taken here, and the redirections behind them.
+//! Invariant: each starts with a reserved word or a parenthesis and ends with the matching one; this module reads both,
+//! and the redirections after them.
 
 use super::{
     cursor::{Parsed, Parser},
@@ -121,7 +121,7 @@ impl Parser<'_, '_> {
         Ok(Compound::Loop { variable: Some(variable), words, arithmetic, condition, body })
     }
 
-    /// `; do ... done`, with or without the separator.
+    /// Reads `; do ... done`, with or without the separator.
     fn loop_body(&mut self) -> Parsed<Script> {
         self.skip_blanks();
         self.take(b';');
@@ -174,7 +174,7 @@ impl Parser<'_, '_> {
                 self.expect("esac")?;
                 return Ok(Compound::Case { word, arms });
             }
-            // `;;`, `;&` or `;;&`.
+            // Reads `;;`, `;&` or `;;&`.
             let closed = self.take(b';');
             if !self.take(b'&') && !closed {
                 return self.unexpected("`;;`");

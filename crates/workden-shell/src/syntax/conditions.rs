@@ -1,7 +1,7 @@
 //! `[[ ... ]]`.
 //!
-//! Invariant: it is read as words and operators up to `]]`. Operators that are a command or a
-//! redirection to a shell without `[[`, and arithmetic, leave a doubt.
+//! Invariant: the test is read as words and operators up to `]]`. Arithmetic is a doubt, and so are operators that a
+//! shell without `[[` would read as a command or a redirection.
 
 use super::{
     cursor::{Parsed, Parser},
@@ -9,11 +9,11 @@ use super::{
     tree::{Compound, RawWord, WordPart},
 };
 
-/// Operators whose sides are arithmetic, in which a subscript can hold a command.
+/// Operators with arithmetic operands, in which a subscript can contain a command.
 const ARITHMETIC: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
-/// Other operators with two sides.
+/// Other binary operators.
 const BINARY: &[&str] = &["=", "==", "!=", "=~", "-nt", "-ot", "-ef"];
-/// Operators that take a variable, whose subscript can hold a command.
+/// Operators that take a variable, whose subscript can contain a command.
 const VARIABLE: &[&str] = &["-v", "-R"];
 
 impl Parser<'_, '_> {
@@ -22,7 +22,7 @@ impl Parser<'_, '_> {
         let mut words: Vec<RawWord> = Vec::new();
         let mut place = WordContext::Argument;
         let mut after_join = false;
-        // Where the comparison starts that is being read.
+        // The start of the current comparison.
         let mut start = 0;
         loop {
             let before = self.at;
@@ -73,7 +73,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Doubts anything but `word`, `-op word` and `word op word`, each with any number of `!` before it.
+    /// Adds a doubt for anything but `word`, `-op word` and `word op word`, each with any number of `!` before it.
     fn comparison(&mut self, words: &[RawWord]) {
         let plain = |word: &RawWord| word.plain().unwrap_or_default().to_owned();
         let negations = words.iter().take_while(|word| word.plain() == Some("!")).count();
@@ -91,7 +91,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// Whether this looks like an operator with one side: `-f`.
+/// Whether this looks like a unary operator: `-f`.
 fn is_unary(word: &str) -> bool {
     word.strip_prefix('-')
         .is_some_and(|letter| letter.len() == 1 && letter.bytes().all(|byte| byte.is_ascii_alphabetic()))

@@ -1,7 +1,7 @@
-//! Where the parser is in the text, and the steps that everything else is made of.
+//! The position of the parser in the text, and its basic steps.
 //!
-//! Invariant: the position only ever stands at the start of a character, since it only stops at
-//! ASCII ones. A backslash before a newline is nothing at all, wherever the shell removes it.
+//! Invariant: the position is always at the start of a character, because it only stops at ASCII characters. A
+//! backslash before a newline counts as nothing, wherever the shell removes it.
 
 use super::tree::PendingHereDocument;
 use crate::budget::{Budget, Nesting, Rejection, quoted, syntax};
@@ -9,7 +9,7 @@ use crate::budget::{Budget, Nesting, Rejection, quoted, syntax};
 /// A parsed item, or the reason why the parser gives up.
 pub(super) type Parsed<T> = Result<T, Rejection>;
 
-/// How much of the rest is shown when something is wrong with it.
+/// How much of the remaining text an error shows.
 const SHOWN: usize = 80;
 
 pub(super) struct Parser<'text, 'budget> {
@@ -18,11 +18,11 @@ pub(super) struct Parser<'text, 'budget> {
     pub(super) budget: &'budget mut Budget,
     /// Here-documents whose bodies start after this line.
     pub(super) pending: Vec<PendingHereDocument>,
-    /// How many of them were read.
+    /// How many here-documents were read.
     pub(super) heredocs: usize,
-    /// How many substitutions are around the position.
+    /// How many substitutions enclose the position.
     pub(super) substitutions: usize,
-    /// Constructs that shells read differently; the next list that ends takes them.
+    /// Constructs that shells read differently; the next list to end takes them.
     pub(super) doubts: Vec<&'static str>,
 }
 
@@ -31,27 +31,27 @@ impl<'text, 'budget> Parser<'text, 'budget> {
         Self { text, at: 0, budget, pending: Vec::new(), heredocs: 0, substitutions: 0, doubts: Vec::new() }
     }
 
-    /// The byte at the position.
+    /// Returns the byte at the position.
     pub(super) fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// The byte that many after the position.
+    /// Returns the byte `count` bytes after the position.
     pub(super) fn peek_after(&self, count: usize) -> Option<u8> {
         self.text.as_bytes().get(self.at + count).copied()
     }
 
-    /// The rest of the text.
+    /// Returns the remaining text.
     pub(super) fn rest(&self) -> &'text str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// The text from there to the position.
+    /// Returns the text from `start` to the position.
     pub(super) fn since(&self, start: usize) -> &'text str {
         self.text.get(start..self.at).unwrap_or_default()
     }
 
-    /// The error that the text at the position is not what belongs there.
+    /// Returns the error for unexpected text at the position.
     pub(super) fn unexpected<T>(&self, wanted: &str) -> Parsed<T> {
         let rest = self.rest();
         let end = rest.char_indices().map(|(at, _)| at).find(|at| *at >= SHOWN).unwrap_or(rest.len());
@@ -63,14 +63,14 @@ impl<'text, 'budget> Parser<'text, 'budget> {
         }))
     }
 
-    /// Takes joined lines (a backslash before a newline).
+    /// Skips joined lines (a backslash before a newline).
     pub(super) fn skip_joins(&mut self) {
         while self.peek() == Some(b'\\') && self.peek_after(1) == Some(b'\n') {
             self.at += 2;
         }
     }
 
-    /// Takes this byte, if it is next, and what joins the lines after it.
+    /// Consumes this byte, if it is next, and line joins after it.
     pub(super) fn take(&mut self, wanted: u8) -> bool {
         let found = self.peek() == Some(wanted);
         if found {
@@ -80,7 +80,7 @@ impl<'text, 'budget> Parser<'text, 'budget> {
         found
     }
 
-    /// Goes on to the start of the next token of this line.
+    /// Skips to the start of the next token on this line.
     pub(super) fn skip_blanks(&mut self) {
         loop {
             match self.peek() {
@@ -97,7 +97,7 @@ impl<'text, 'budget> Parser<'text, 'budget> {
         }
     }
 
-    /// Goes on to the start of the next token of any line.
+    /// Skips to the start of the next token on any line.
     pub(super) fn skip_lines(&mut self) -> Parsed<()> {
         loop {
             self.skip_blanks();
@@ -109,7 +109,7 @@ impl<'text, 'budget> Parser<'text, 'budget> {
         }
     }
 
-    /// Does something one level down.
+    /// Calls `inner` one level deeper.
     pub(super) fn nested<T>(&mut self, level: Nesting, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         self.budget.enter(level)?;
         let outcome = inner(self)?;
@@ -117,7 +117,7 @@ impl<'text, 'budget> Parser<'text, 'budget> {
         Ok(outcome)
     }
 
-    /// Makes sure that the text is over, and nothing is missing.
+    /// Checks that the text has ended, and nothing is missing.
     pub(super) fn finish(&mut self) -> Parsed<()> {
         self.skip_lines()?;
         if self.at < self.text.len() {

@@ -1,7 +1,7 @@
 //! Expansions that start with a dollar or a backtick, and quoted text that contains them.
 //!
-//! Invariant: the commands in a substitution are parsed where they stand, by the same grammar, so
-//! that a parenthesis in a `case` or in a comment does not end it early.
+//! Invariant: the commands in a substitution are parsed in place, by the same grammar, so that a parenthesis in a
+//! `case` or in a comment does not end the substitution early.
 
 use super::{
     cursor::{Parsed, Parser},
@@ -12,7 +12,7 @@ use super::{
 use crate::budget::{Nesting, syntax};
 
 impl Parser<'_, '_> {
-    /// Reads quoted text to its end, which is taken.
+    /// Reads quoted text up to and including its end.
     pub(super) fn quoted_parts(&mut self, quotes: Quotes) -> Parsed<Vec<WordPart>> {
         let mut parts = WordParts::default();
         loop {
@@ -24,7 +24,7 @@ impl Parser<'_, '_> {
                     return Ok(parts.0);
                 }
                 (Some(b'"' | b'\'' | b'\\' | b'['), Quotes::Arithmetic | Quotes::Subscript) => {
-                    // Quotes, and subscripts that nest, mean different things in different versions.
+                    // The meaning of quotes and nested subscripts depends on the version.
                     return self.unexpected("arithmetic without quotes or nested brackets");
                 }
                 (Some(b'\\'), _) => self.quoted_backslash(&mut parts, quotes),
@@ -42,7 +42,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// In quotes a backslash is itself, except before what is live there.
+    /// Reads a backslash in quotes, which is literal except before characters that are special there.
     fn quoted_backslash(&mut self, parts: &mut WordParts, quotes: Quotes) {
         match self.peek_after(1) {
             Some(b'\n') => self.at += 2,
@@ -61,7 +61,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Reads what starts with a dollar.
+    /// Reads an expansion that starts with a dollar.
     pub(super) fn dollar(&mut self, parts: &mut WordParts, quotes: Quotes) -> Parsed<()> {
         self.budget.token()?;
         self.at += 1;
@@ -70,7 +70,7 @@ impl Parser<'_, '_> {
             Some(b'(') => {
                 let part = match self.arithmetic()? {
                     Some(inner) => WordPart::Arithmetic(inner),
-                    // Which of the two it is, versions decide differently.
+                    // Versions differ in which of the two it is.
                     None if self.peek_after(1) == Some(b'(') => return self.unexpected("`))`"),
                     None => WordPart::Command(self.substitution()?),
                 };
@@ -81,10 +81,10 @@ impl Parser<'_, '_> {
                 let parameter = self.nested(Nesting::Other, |parser| parser.parameter(quotes))?;
                 parts.0.push(WordPart::Parameter(parameter));
             }
-            // Old arithmetic for bash, plain text for sh.
+            // Old arithmetic in bash, plain text in sh.
             Some(b'[') => return Err(syntax("`$[...]` is not supported: bash reads arithmetic, sh reads text")),
             Some(b'\'') if quotes == Quotes::None => self.ansi(parts)?,
-            // Translated text for bash, a dollar and quoted text for sh.
+            // Translated text in bash, a dollar and quoted text in sh.
             Some(b'"') if quotes == Quotes::None => {
                 return Err(syntax("`$\"...\"` is not supported: bash and sh read it differently"));
             }
@@ -105,7 +105,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// Takes the name of a variable.
+    /// Reads the name of a variable.
     pub(super) fn name(&mut self) -> &str {
         let rest = self.rest();
         let part_of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
@@ -114,19 +114,19 @@ impl Parser<'_, '_> {
         rest.get(..length).unwrap_or_default()
     }
 
-    /// The commands between `(` and `)`.
+    /// Reads the commands between `(` and `)`.
     pub(super) fn substitution(&mut self) -> Parsed<Script> {
         self.budget.token()?;
         let start = self.at;
         self.at += 1;
-        // Where here-documents cross the border of a substitution, shells disagree.
+        // Shells disagree about here-documents that cross the border of a substitution.
         let outer = std::mem::take(&mut self.pending);
         let heredocs = self.heredocs;
         self.substitutions += 1;
         let mut script = self.nested(Nesting::Other, Parser::list)?;
         self.substitutions -= 1;
         if self.heredocs > heredocs && !script.is_one_command() {
-            // Bash 5.2 writes a substitution down and parses that once more, and loses a `;` on the way.
+            // Bash 5.2 prints a substitution, parses the result again, and loses a `;` on the way.
             script.doubts.push("a here-document among several commands in a substitution");
         }
         if self.peek() != Some(b')') {
@@ -141,7 +141,7 @@ impl Parser<'_, '_> {
         Ok(script)
     }
 
-    /// The commands between backticks: a text of its own once the backslashes in it are taken off.
+    /// Reads the commands between backticks, which are a separate text after their backslashes are removed.
     pub(super) fn backticks(&mut self, parts: &mut WordParts, quotes: Quotes) -> Parsed<()> {
         self.budget.token()?;
         self.at += 1;
@@ -154,7 +154,7 @@ impl Parser<'_, '_> {
                     text.push(char::from(byte));
                     self.at += 2;
                 }
-                // Quotes within quotes within backticks: versions and shells disagree.
+                // Versions and shells disagree about quotes within quotes within backticks.
                 (Some(b'"'), _) | (Some(b'\\'), Some(b'"')) if quotes != Quotes::None => {
                     return self.unexpected("a command in backticks without nested quotes");
                 }
@@ -177,7 +177,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// `$'...'`: text with escapes.
+    /// Reads `$'...'`: text with escapes.
     fn ansi(&mut self, parts: &mut WordParts) -> Parsed<()> {
         self.at += 1;
         let rest = self.rest();
@@ -188,7 +188,7 @@ impl Parser<'_, '_> {
         let Some(text) = rest.get(..end).filter(|_| end < rest.len()) else {
             return Err(syntax("missing `'`"));
         };
-        // To sh this is a dollar and ordinary quotes, which end at the first quote.
+        // In sh this is a dollar and ordinary quotes, which end at the first quote.
         if text.contains('\'') {
             return Err(syntax("a quote in `$'...'`, which bash and sh read differently"));
         }

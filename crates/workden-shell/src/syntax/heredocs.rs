@@ -1,7 +1,7 @@
-//! Here-documents: the delimiter where the operator stands, the text after the line is over.
+//! Here-documents: the delimiter follows the operator, and the text follows the line.
 //!
-//! Invariant: every document that was announced is read at the next end of a line, or it is an
-//! error. A document without its last line is an error as well, though shells accept it.
+//! Invariant: every announced document is read at the next end of a line, or it is an error. A document without its
+//! last line is an error as well, although shells accept it.
 
 use std::{cell::OnceCell, rc::Rc};
 
@@ -13,7 +13,7 @@ use super::{
 use crate::budget::{Nesting, syntax};
 
 impl Parser<'_, '_> {
-    /// Reads the delimiter behind `<<` or `<<-`.
+    /// Reads the delimiter after `<<` or `<<-`.
     pub(super) fn announce_heredoc(&mut self, tabs: Tabs) -> Parsed<RedirectTarget> {
         self.skip_blanks();
         let Some(word) = self.word(WordContext::Argument)? else { return self.unexpected("a delimiter") };
@@ -47,7 +47,7 @@ impl Parser<'_, '_> {
         Ok(RedirectTarget::HereDocument(document))
     }
 
-    /// Reads the documents that were announced on the line that ended just before the position.
+    /// Reads the documents that were announced on the line that just ended.
     pub(super) fn read_heredocs(&mut self) -> Parsed<()> {
         for pending in std::mem::take(&mut self.pending) {
             self.heredocs += 1;
@@ -62,7 +62,7 @@ impl Parser<'_, '_> {
             } else {
                 vec![WordPart::Quoted(text)]
             };
-            // Only this place fills it, and only once.
+            // The cell is filled only here, and only once.
             _ = pending.document.set(HereDocument { parts });
         }
         Ok(())
@@ -81,14 +81,14 @@ impl Parser<'_, '_> {
                 return Ok(text);
             }
             if ended.strip_prefix(pending.delimiter.as_str()).is_some_and(|rest| rest.contains([')', '`'])) {
-                // In a substitution bash takes this for the end, and other shells do not.
+                // In a substitution bash treats this as the end, and other shells do not.
                 return Err(syntax("ambiguous end of a here-document"));
             }
             text.push_str(line);
         }
     }
 
-    /// One line with its newline. Where the text is expanded, joined lines are one.
+    /// Reads one line with its newline. In expanded text, joined lines are one line.
     fn heredoc_line(&mut self, pending: &PendingHereDocument) -> Parsed<String> {
         let mut line = String::new();
         loop {

@@ -1,8 +1,8 @@
-//! From text to tree: a parser for the shell language that bash reads, by recursive descent.
+//! The parser: recursive descent, for the shell language that bash reads.
 //!
-//! Invariant: it reads forward only and pays for each token and level from a [`Budget`], so that it
-//! is linear and shallow on any input. An unknown construct is an error, never a guess; where bash
-//! and sh would read a text differently it refuses or leaves a mark in the tree.
+//! Invariant: the parser only moves forward and pays for each token and level from a [`Budget`], so that it is linear
+//! and shallow on any input. An unknown construct is an error, never a guess; a text that bash and sh would read
+//! differently is refused or marked in the tree.
 
 mod ansi;
 mod commands;
@@ -39,13 +39,13 @@ pub(crate) fn parse(text: &str, budget: &mut Budget) -> Result<Script, Rejection
         }
         script
     });
-    // An error leaves in the middle of things.
+    // An error leaves nested levels open.
     budget.return_to(place);
     parsed
 }
 
-/// Whether a backslash before a newline stands within `&&`, `$(` or the like, which some readers of
-/// the language put together again and others do not. Errs on the side of yes: it may be in quotes.
+/// Whether a backslash before a newline splits `&&`, `$(` or a similar operator, which some parsers of the language
+/// join again and others do not. Errs towards yes: the operator may be in quotes.
 fn has_torn_operator(text: &str) -> bool {
     const JOIN: &str = "\\\n";
     text.match_indices(JOIN).any(|(at, _)| {

@@ -1,33 +1,33 @@
-//! The context of the text that is being read.
+//! The context of the text that the parser reads.
 
-/// Where a word stands.
+/// The position of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WordContext {
-    /// Where an assignment may stand.
+    /// Where an assignment is allowed.
     Assignable,
     /// Anywhere else.
     Argument,
-    /// To the right of `==` or `=~` in `[[ ]]`, where parentheses are a part of it.
+    /// To the right of `=`, `==` or `!=` in `[[ ]]`, where parentheses are part of the word.
     TestPattern,
-    /// The same, where `|` is as well.
+    /// To the right of `=~` in `[[ ]]`, where `|` is part of the word as well.
     TestRegex,
 }
 
-/// In what kind of quotes a text stands.
+/// The kind of quotes around a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quotes {
     None,
     /// Between `"` and `"`.
     Double,
-    /// The text of a here-document: to the end.
+    /// The text of a here-document, to its end.
     Here,
-    /// Arithmetic that was cut out: to the end.
+    /// Extracted arithmetic, to its end.
     Arithmetic,
-    /// The subscript of an assignment: up to `]`.
+    /// The subscript of an assignment, up to `]`.
     Subscript,
 }
 
-/// Whether tabs in front of lines are taken off.
+/// Whether leading tabs are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tabs {
     Kept,

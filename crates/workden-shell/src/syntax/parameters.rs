@@ -1,7 +1,7 @@
 //! `${...}` and arithmetic.
 //!
-//! Invariant: their values are never known here, so only two things matter: the commands nested in
-//! them, and whether they run text as code.
+//! Invariant: the values of expansions are never known here, so only two facts matter: the commands nested in them, and
+//! whether they evaluate text as code.
 
 use super::{
     cursor::{Parsed, Parser},
@@ -39,7 +39,7 @@ impl Parser<'_, '_> {
             (Some(b':'), Some(b'=')) | (Some(b'='), _) => parameter.sets = Some(name),
             (Some(b':'), Some(b'-' | b'+' | b'?')) => {}
             (Some(b'}' | b'-' | b'+' | b'?' | b'#' | b'%' | b'/' | b'^' | b','), _) => {}
-            // Subscripts, substrings and `@` operators.
+            // Subscripts, substrings and `@` operators evaluate text.
             _ => parameter.evaluates = true,
         }
         parameter.inner = self.parameter_word(quotes)?;
@@ -56,7 +56,7 @@ impl Parser<'_, '_> {
                     self.at += 1;
                     return Ok(parts.0);
                 }
-                // Whether quotes quote within `"${...}"` depends on the operator.
+                // The operator decides whether quotes are special within `"${...}"`.
                 Some(b'\'' | b'"') if quotes != Quotes::None => return self.unexpected("`${...}` without quotes"),
                 Some(b'$') => self.dollar(&mut parts, quotes)?,
                 Some(b'`') => self.backticks(&mut parts, quotes)?,
@@ -67,7 +67,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Reads `((...))`, if that is what it is: a text in balanced parentheses that ends with two.
+    /// Reads `((...))`, if this is arithmetic: text in balanced parentheses that ends with two.
     pub(super) fn arithmetic(&mut self) -> Parsed<Option<Vec<WordPart>>> {
         if self.peek_after(1) == Some(b'\\') && self.peek_after(2) == Some(b'\n') {
             return Err(syntax("`((` split by a line continuation"));
@@ -87,7 +87,7 @@ impl Parser<'_, '_> {
         Ok(Some(inner))
     }
 
-    /// Where the two parentheses are, if those that open in between are closed.
+    /// Returns the position of the two closing parentheses, if all others are balanced.
     fn arithmetic_end(&self, start: usize) -> Parsed<Option<usize>> {
         let bytes = self.text.as_bytes();
         let mut open = 0_usize;
@@ -96,7 +96,7 @@ impl Parser<'_, '_> {
                 b'(' => open += 1,
                 b')' if open > 0 => open -= 1,
                 b')' => return Ok((bytes.get(at + 1) == Some(&b')')).then_some(at)),
-                // With quotes it takes a shell to tell where it ends.
+                // With quotes, only a shell can tell where the arithmetic ends.
                 b'"' | b'\'' | b'\\' | b'`' => return Err(syntax("quotes after `((`")),
                 _ => {}
             }

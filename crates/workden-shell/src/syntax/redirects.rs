@@ -1,4 +1,4 @@
-//! Redirections: the operator and the file, descriptor or text behind it.
+//! Redirections: the operator and its file, descriptor or text.
 //!
 //! Invariant: every operator of bash is known; `>&` to something that is not a number is a file.
 
@@ -9,7 +9,7 @@ use super::{
 };
 
 impl Parser<'_, '_> {
-    /// Reads a redirection, if there is one, and tells whether sh would end the command at it.
+    /// Reads a redirection, if one starts here, and returns whether sh would end the command at it.
     pub(super) fn redirect(&mut self, from: RedirectSource) -> Parsed<Option<(Redirect, bool)>> {
         let first = match self.peek() {
             Some(byte @ (b'<' | b'>')) if self.operator_after() != Some(b'(') => byte,
@@ -51,7 +51,7 @@ impl Parser<'_, '_> {
     fn output(&mut self) -> Parsed<RedirectTarget> {
         if self.take(b'&') {
             let word = self.descriptor_or_file()?;
-            // With a number in front, a file is an error when it runs; as a file it is looked at anyway.
+            // With a number in front, a file is an error at run time; it is recorded as a file anyway.
             return Ok(if is_descriptor(&word) {
                 RedirectTarget::DuplicateOutput
             } else {
@@ -64,7 +64,7 @@ impl Parser<'_, '_> {
         Ok(RedirectTarget::Write(self.file()?))
     }
 
-    /// Behind `>&` and `<&` bash takes quotes off in a way of its own.
+    /// Reads the word after `>&` or `<&`, where bash removes quotes in a special way.
     fn descriptor_or_file(&mut self) -> Parsed<RawWord> {
         let word = self.file()?;
         if word.parts.iter().any(|part| matches!(part, WordPart::Quoted(_))) {
@@ -81,7 +81,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// The redirections behind a compound command.
+    /// Reads the redirections after a compound command.
     pub(super) fn redirects(&mut self) -> Parsed<Vec<Redirect>> {
         let mut redirects = Vec::new();
         loop {
@@ -104,7 +104,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// `1`, `-` or `1-`.
+/// Whether a word is `1`, `-` or `1-`.
 fn is_descriptor(word: &RawWord) -> bool {
     word.plain().is_some_and(|text| {
         let digits = text.strip_suffix('-').unwrap_or(text);

@@ -1,15 +1,15 @@
-//! A script as a tree: only what matters for which programs run, with which words, on which files.
+//! A script as a tree, with only the parts that decide which programs run, with which words, on which files.
 //!
-//! Invariant: there is no node for "something else". The parser rejects every
-//! construct without a node, so that a walk over the tree sees everything.
+//! Invariant: no node stands for "something else". The parser rejects every construct without a node, so that a walk
+//! over the tree sees everything.
 
 use std::{cell::OnceCell, rc::Rc};
 
-/// Commands one after the other.
+/// A sequence of commands.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     pub(crate) items: Vec<Item>,
-    /// Constructs in it that shells read differently.
+    /// Constructs in the script that shells read differently.
     pub(crate) doubts: Vec<&'static str>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) enum Connector {
     Or,
 }
 
-/// Whether the shell waits for it.
+/// Whether the shell waits for the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunMode {
     Foreground,
@@ -51,7 +51,7 @@ pub(crate) enum CommandNode {
     Coprocess(Box<CommandNode>),
 }
 
-/// A program or a builtin, with what belongs to it.
+/// A program or a builtin, with its assignments and redirections.
 #[derive(Debug, Default)]
 pub(crate) struct Simple {
     pub(crate) assignments: Vec<Assign>,
@@ -62,7 +62,7 @@ pub(crate) struct Simple {
 #[derive(Debug)]
 pub(crate) struct Assign {
     pub(crate) name: String,
-    /// Of `name[subscript]=value`.
+    /// The subscript of `name[subscript]=value`.
     pub(crate) subscript: Vec<WordPart>,
     pub(crate) value: RawWord,
 }
@@ -77,7 +77,7 @@ pub(crate) enum Compound {
         /// The variable of `for` and `select`.
         variable: Option<String>,
         words: Vec<RawWord>,
-        /// Of `for ((...))`.
+        /// The arithmetic of `for ((...))`.
         arithmetic: Vec<WordPart>,
         condition: Script,
         body: Script,
@@ -94,7 +94,7 @@ pub(crate) enum Compound {
 
 #[derive(Debug)]
 pub(crate) struct Redirect {
-    /// The descriptor in front of it.
+    /// The descriptor in front of the operator.
     pub(crate) from: RedirectSource,
     pub(crate) to: RedirectTarget,
 }
@@ -116,7 +116,7 @@ pub(crate) enum RedirectTarget {
     DuplicateInput,
     /// `>&1`, `>&-`.
     DuplicateOutput,
-    /// `<<`; filled when the line is over.
+    /// `<<`; filled at the end of the line.
     HereDocument(Rc<OnceCell<HereDocument>>),
     /// `<<<`.
     HereString(RawWord),
@@ -125,11 +125,11 @@ pub(crate) enum RedirectTarget {
 /// The text of a here-document.
 #[derive(Debug)]
 pub(crate) struct HereDocument {
-    /// Its parts; one quoted part if nothing in it is expanded.
+    /// The parts of the text; one quoted part if it is not expanded.
     pub(crate) parts: Vec<WordPart>,
 }
 
-/// A here-document that was announced.
+/// An announced here-document.
 pub(super) struct PendingHereDocument {
     pub(super) document: Rc<OnceCell<HereDocument>>,
     pub(super) delimiter: String,
@@ -137,7 +137,7 @@ pub(super) struct PendingHereDocument {
     pub(super) strips_tabs: bool,
 }
 
-/// A word as it is written.
+/// A word as written.
 #[derive(Debug, Default)]
 pub(crate) struct RawWord {
     pub(crate) parts: Vec<WordPart>,
@@ -147,9 +147,9 @@ pub(crate) struct RawWord {
 /// A piece of a word.
 #[derive(Debug)]
 pub(crate) enum WordPart {
-    /// Text that is not quoted: braces, tildes and patterns in it are live.
+    /// Unquoted text: braces, tildes and patterns in it are special.
     Plain(String),
-    /// Text that means itself.
+    /// Literal text.
     Quoted(String),
     /// `$?`, `$#`, `$$`, `$!`.
     Number,
@@ -172,16 +172,16 @@ pub(crate) enum WordPart {
 /// An expansion of a parameter.
 #[derive(Debug, Default)]
 pub(crate) struct Parameter {
-    /// The parts nested in it.
+    /// The parts nested in the expansion.
     pub(crate) inner: Vec<WordPart>,
     /// The variable that `${x:=y}` sets.
     pub(crate) sets: Option<String>,
-    /// It evaluates text as code: `${x@P}`, `${!x}`, `${a[i]}`, `${x:i}`.
+    /// Whether the expansion evaluates text as code: `${x@P}`, `${!x}`, `${a[i]}`, `${x:i}`.
     pub(crate) evaluates: bool,
 }
 
 impl Script {
-    /// Whether it is a single simple command.
+    /// Whether the script is a single simple command.
     pub(crate) fn is_one_command(&self) -> bool {
         let [Item { first, rest, .. }] = self.items.as_slice() else { return false };
         rest.is_empty() && matches!(first.commands.as_slice(), [CommandNode::Simple(_)])
@@ -189,7 +189,7 @@ impl Script {
 }
 
 impl RawWord {
-    /// Its text, if it is one unquoted piece: only such a word can be reserved.
+    /// Returns the text of a word that is one unquoted piece: only such a word can be reserved.
     pub(crate) fn plain(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [WordPart::Plain(text)] => Some(text),

@@ -5,7 +5,7 @@ use super::{
     tree::{WordPart, is_name},
 };
 
-/// The pieces of a word, runs of text kept together.
+/// The pieces of a word, with adjacent text merged.
 #[derive(Default)]
 pub(super) struct WordParts(pub(super) Vec<WordPart>);
 
@@ -17,7 +17,7 @@ impl WordParts {
         }
     }
 
-    /// Also without text: `''` is a word.
+    /// Adds quoted text, even if it is empty: `''` is a word.
     pub(super) fn quoted(&mut self, text: &str) {
         match self.0.last_mut() {
             Some(WordPart::Quoted(last)) => last.push_str(text),
@@ -29,7 +29,7 @@ impl WordParts {
         if quotes == Quotes::None { self.plain(text) } else { self.quoted(text) }
     }
 
-    /// The name before `=(` or `[`.
+    /// Whether the parts so far are `name=` or `name[...]=`, so that `(` starts an array.
     pub(super) fn is_head_of_array(&self) -> bool {
         match self.0.as_slice() {
             [WordPart::Plain(text)] => {

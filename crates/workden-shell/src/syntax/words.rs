@@ -1,7 +1,7 @@
-//! Words: where one starts and ends, and the pieces it is made of.
+//! Words: their start, their end and their pieces.
 //!
-//! Invariant: blanks are space and tab and nothing else; a carriage return or a space of Unicode is
-//! a part of the word, as it is for the shell.
+//! Invariant: only space and tab are blanks; a carriage return or a Unicode space is a part of the word, as in the
+//! shell.
 
 use super::{
     cursor::{Parsed, Parser},
@@ -12,7 +12,7 @@ use super::{
 use crate::budget::{Nesting, syntax};
 
 impl Parser<'_, '_> {
-    /// Reads a word, if there is one at the position.
+    /// Reads a word, if one starts at the position.
     pub(super) fn word(&mut self, place: WordContext) -> Parsed<Option<RawWord>> {
         let start = self.at;
         let mut parts = WordParts::default();
@@ -69,7 +69,7 @@ impl Parser<'_, '_> {
         Ok(true)
     }
 
-    /// A piece that is the same wherever nothing is quoted.
+    /// Reads a piece that is the same in all unquoted contexts.
     pub(super) fn piece(&mut self, parts: &mut WordParts) -> Parsed<()> {
         match self.peek() {
             Some(b'\\') => self.backslash(parts),
@@ -85,7 +85,7 @@ impl Parser<'_, '_> {
             _ => {
                 let run = self.rest();
                 let special = |byte: &u8| b" \t\n;&|()<>[\\'\"$`{}".contains(byte);
-                // The first never ends a word here.
+                // The first byte never ends a word here.
                 let length = run.bytes().skip(1).position(|byte| special(&byte)).map_or(run.len(), |found| found + 1);
                 let length = (length..=run.len()).find(|end| run.is_char_boundary(*end)).unwrap_or(run.len());
                 parts.plain(run.get(..length).unwrap_or_default());
@@ -114,7 +114,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// The text up to this byte, which is taken too.
+    /// Reads the text up to and including this byte, and returns it without the byte.
     pub(super) fn up_to(&mut self, end: u8) -> Parsed<&str> {
         let rest = self.rest();
         let Some(length) = rest.bytes().position(|byte| byte == end) else {
@@ -138,7 +138,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// `(word ...)` behind `name=`.
+    /// Reads `(word ...)` after `name=`.
     fn array(&mut self) -> Parsed<WordPart> {
         self.at += 1;
         self.nested(Nesting::Other, |parser| {
@@ -157,7 +157,7 @@ impl Parser<'_, '_> {
         })
     }
 
-    /// `(...)` in a pattern or a regular expression.
+    /// Reads `(...)` in a pattern or a regular expression.
     fn balanced(&mut self) -> Parsed<WordPart> {
         self.at += 1;
         self.nested(Nesting::Other, |parser| {

@@ -1,4 +1,4 @@
-//! The language itself: every construct, and what it runs.
+//! The language itself: every construct, and the commands it runs.
 
 use super::check;
 

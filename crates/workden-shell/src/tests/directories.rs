@@ -1,4 +1,4 @@
-//! Where commands run.
+//! The directories in which commands run.
 
 use super::check;
 

@@ -1,4 +1,4 @@
-//! Ways to write a command so that it does not look like one.
+//! Ways to disguise a command.
 
 use workden_core::VirtualPath;
 
@@ -213,8 +213,7 @@ fn builtins_that_change_what_commands_mean_are_doubted() {
     check("declare -r x=1", "declare -r x=1");
 }
 
-/// Each is read in another way by another shell, version or parser: it is never understood, however
-/// deep it stands.
+/// Shells, versions or parsers read each of these differently: each is a doubt, however deeply it is nested.
 #[test]
 fn what_readers_of_the_language_disagree_about_is_doubted_at_any_depth() {
     for script in [

@@ -1,6 +1,6 @@
-//! Shapes that blow parsers up: too deep, too long, never closed.
+//! Inputs that overload parsers: too deep, too long, never closed.
 //!
-//! Each is cut to what is admitted, and must be answered in time, with a doubt where it is too much.
+//! Each input is cut to the allowed length, and must be analysed in time, with a doubt if it is too large.
 
 use std::time::{Duration, Instant};
 
@@ -11,11 +11,11 @@ use super::super::{Analysis, DoubtKind, StandardInput, analyse};
 /// How long all inputs together may take. An analysis that is not linear needs hours for one of them.
 const MOST_TIME: Duration = Duration::from_secs(300);
 const LENGTH: usize = 64 * 1024;
-/// How often a shape is repeated; in a long run more.
+/// How often a shape is repeated; a long run has more counts.
 const COUNTS: &[usize] = &[2, 9, 17, 2_100];
 const MORE_COUNTS: &[usize] = &[1, 2, 7, 9, 15, 17, 30, 200, 2_100, LENGTH];
 
-/// Pieces that are repeated; `|` marks where the other half closes what the first opened.
+/// The repeated pieces; `|` separates the opening half from the closing half.
 const SHAPES: &[&str] = &[
     "(",
     "( ",

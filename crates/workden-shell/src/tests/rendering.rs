@@ -1,9 +1,9 @@
 //! An analysis in one line, for tables.
 //!
-//! Commands are separated by ` ; `. Before one stand the wrappers (`env>`) and the variables that it
-//! is given, behind it where it runs if that is not `/w` (`@/w/a,/w`) and `<` if it is fed. A pattern
-//! is in `/.../`, an unknown word in `?...?`, a word with blanks in quotes. Files come behind ` | `
-//! as `<name`, `>name` or `<>name`, doubts behind ` ! `.
+//! Commands are separated by ` ; `. The wrappers (`env>`) and the variables of a command are in front of it; after it
+//! are its directories if they are not `/w` (`@/w/a,/w`), and `<` if its input is fed. A pattern is in `/.../`, an
+//! unknown word in `?...?`, a word with blanks in quotes. Files follow ` | ` as `<name`, `>name` or `<>name`, doubts
+//! follow ` ! `.
 
 use workden_core::VirtualPath;
 
@@ -11,7 +11,7 @@ use super::super::{
     Analysis, DoubtKind, Invocation, OpenMode, Redirection, StandardInput, Word, WorkingDirectories, analyse,
 };
 
-/// Holds the analysis of a script, from `/w`, to what it must be.
+/// Compares the analysis of a script, run in `/w`, with the expected one.
 #[track_caller]
 pub(super) fn check(script: &str, expected: &str) {
     let from = VirtualPath::parse("/w").unwrap();

@@ -1,4 +1,4 @@
-//! Wrappers, and what is behind them.
+//! Wrappers and the commands that they run.
 
 use super::check;
 

@@ -1,6 +1,6 @@
-//! Compound commands in the walk: all branches, loops until nothing changes.
+//! The walk through compound commands: all branches, and loops until nothing changes.
 //!
-//! Invariant: a branch that may not run leaves both what was before it and what is after it.
+//! Invariant: after a branch that may not run, both the state before it and the state after it are possible.
 
 use super::Walker;
 use crate::{
@@ -43,7 +43,7 @@ impl Walker {
                 After::same(&self.directories)
             }
             Compound::Arithmetic(parts) => {
-                // To a shell without it this is a command in two subshells.
+                // A shell without this construct reads a command in two subshells.
                 self.doubt(DoubtKind::Construct, "`((...))`, which sh reads as commands");
                 self.parts(parts);
                 After::same(&self.directories)
@@ -55,7 +55,7 @@ impl Walker {
         self.parts(&word.parts);
         let mut all = self.directories.clone();
         for (patterns, script) in arms {
-            // With `;&` the one before leads here, too.
+            // With `;&` the previous branch continues here, too.
             self.directories = all.clone();
             patterns.iter().for_each(|pattern| self.parts(&pattern.parts));
             all = union(&all, &self.script(script).either());
@@ -63,7 +63,7 @@ impl Walker {
         After::same(&all)
     }
 
-    /// When one round changes the directory, the next starts there: then the directory is unknown.
+    /// Walks a loop. If one round changes the directory, the next round starts there: then the directory is unknown.
     fn repeated(&mut self, condition: &Script, body: &Script) -> After {
         let before = self.directories.clone();
         let (invocations, redirections, doubts) =

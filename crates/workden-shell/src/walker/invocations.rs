@@ -1,7 +1,7 @@
-//! The walk through wrappers: from a command as written to those that run.
+//! The walk through wrappers: from a command as written to the commands that run.
 //!
-//! Invariant: what is queued is shorter than what it came from, and no more than [`MOST_STEPS`]
-//! commands come from one.
+//! Invariant: a queued command is shorter than the command that it came from, and at most [`MOST_STEPS`] commands come
+//! from one.
 
 use std::collections::VecDeque;
 
@@ -12,11 +12,11 @@ use crate::{
     wrappers::{ScriptScope, WrappedRun, program, unwrap},
 };
 
-/// How many wrappers and commands are looked at, from one command.
+/// How many wrappers and commands are examined for one command.
 const MOST_STEPS: usize = 24;
 
 impl Walker {
-    /// Writes down what a command runs, and tells where the shell is afterwards.
+    /// Records the commands that a command runs, and returns the directory of the shell afterwards.
     pub(super) fn invoke(&mut self, invocation: Invocation) -> After {
         let mut after = After::same(&self.directories);
         for assignment in &invocation.assignments {
@@ -55,9 +55,9 @@ impl Walker {
         after
     }
 
-    /// Where the shell is after a builtin that goes somewhere.
+    /// Returns the directory of the shell after a builtin that changes it.
     fn goes_to(&mut self, invocation: &Invocation) -> Option<After> {
-        // Behind any other wrapper it is not the shell that goes.
+        // After any other wrapper, the change does not happen in this shell.
         let own = invocation.through.get(self.through.len()..).unwrap_or_default();
         if !own.iter().all(|wrapper| matches!(wrapper.as_str(), "command" | "builtin" | "time")) {
             return None;
@@ -89,9 +89,9 @@ impl Walker {
         queue.push_back(Invocation { argv, through: through(outer), assignments: all, directories, input, fed });
     }
 
-    /// Walks a script that a command runs; where the shell is then, if it is this one.
+    /// Walks a script that a command runs; returns the directory afterwards, if the script runs in this shell.
     fn nested_script(&mut self, outer: &Invocation, text: &str, place: ScriptScope) -> Option<After> {
-        // A quoted tilde was written `./~` before it was known that this is code, where it is live again.
+        // A literal tilde became `./~` before the text was known to be code, in which the tilde is special again.
         if text.contains("./~") {
             self.doubt(DoubtKind::Construct, "a tilde in a nested script");
         }

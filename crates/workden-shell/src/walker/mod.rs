@@ -1,8 +1,7 @@
 //! Walks the tree of a script and records every command and every file.
 //!
-//! Invariant: every node is visited, whichever way conditions go, and every `match` here is
-//! exhaustive. A command in a subshell (a pipe, a substitution, `&`) leaves the state of
-//! this shell unchanged.
+//! Invariant: every node is visited, whichever way conditions go, and every `match` here is exhaustive. A command in a
+//! subshell (a pipe, a substitution, `&`) leaves the state of this shell unchanged.
 
 mod compound;
 mod invocations;
@@ -23,18 +22,18 @@ use crate::{
     wrappers,
 };
 
-/// How deep commands are walked, scripts within scripts included: it costs stack.
+/// How deep commands are walked, including nested scripts, because each level costs stack.
 const DEEPEST: usize = 32;
 
-/// How many words braces add to a script.
+/// How many words brace expansion may add to a script.
 const MOST_ADDED: usize = 1_024;
 
-/// Where code runs that is run later, in functions and traps.
+/// The directory of code that runs later, in functions and traps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DeferredCode {
-    /// Where the shell is now; holds as long as the script goes nowhere.
+    /// The current directory; valid if the script never changes it.
     Here,
-    /// Unknown.
+    /// Any directory.
     Anywhere,
 }
 
@@ -43,16 +42,16 @@ pub(super) struct Walker {
     pub(super) budget: Budget,
     pub(super) directories: WorkingDirectories,
     pub(super) input: StandardInput,
-    /// The wrappers around the script that is being walked.
+    /// The wrappers around the current script.
     pub(super) through: Vec<String>,
     pub(super) deferred: DeferredCode,
-    /// Some command went to another directory.
+    /// Whether a command changed the directory.
     pub(super) moved: bool,
-    /// Some code runs later.
+    /// Whether some code runs later.
     pub(super) defers: bool,
-    /// How deep the walk is.
+    /// The depth of the walk.
     depth: usize,
-    /// How many words braces may still add.
+    /// How many words brace expansion may still add.
     words: usize,
 }
 
@@ -60,7 +59,7 @@ pub(super) struct Walker {
 #[derive(Default)]
 struct Feed {
     fed: bool,
-    /// The text, where that is known.
+    /// The text, if it is known.
     text: Option<String>,
 }
 
@@ -76,7 +75,7 @@ impl Feed {
             };
             let text = match &redirect.to {
                 RedirectTarget::Write(_) | RedirectTarget::DuplicateOutput => continue,
-                // `<&3` may be any file that was opened before.
+                // `<&3` may be any file that was opened earlier.
                 RedirectTarget::Read(_) | RedirectTarget::ReadWrite(_) | RedirectTarget::DuplicateInput => None,
                 RedirectTarget::HereString(word) => expansion::text(&word.parts),
                 RedirectTarget::HereDocument(document) => {
@@ -128,7 +127,7 @@ impl Walker {
         }
     }
 
-    /// Does something whose traces stay in a shell of its own.
+    /// Calls `inner` in a subshell, which does not change the state of this shell.
     pub(super) fn apart<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
         let (directories, input) = (self.directories.clone(), self.input);
         let outcome = inner(self);
@@ -236,7 +235,7 @@ impl Walker {
         }
     }
 
-    /// A function that starts itself once more than it ends never comes to an end.
+    /// Adds a doubt for a function that calls itself; one that does so more than once never ends.
     fn recursion(&mut self, name: &str, known: usize) {
         let own = self.analysis.invocations.iter().skip(known);
         let calls = own.filter(|invocation| invocation.argv.first().and_then(Word::literal) == Some(name));
@@ -247,7 +246,7 @@ impl Walker {
         }
     }
 
-    /// Walks the body where it is defined: when it is called, and with which input, is unknown.
+    /// Walks the body at its definition: when it is called, and with which input, is unknown.
     fn function(&mut self, name: &str, body: &CommandNode) -> After {
         if wrappers::means_something(name) {
             self.doubt(DoubtKind::Construct, format!("a function named like the command {}", quoted(name)));
@@ -257,13 +256,13 @@ impl Walker {
         let known = self.analysis.invocations.len();
         self.later(StandardInput::Fed, |walker| walker.command(body));
         self.recursion(name, known);
-        // Where a call of it leads is not followed.
+        // The directory after a call of the function is not tracked.
         let after = if self.moved { WorkingDirectories::Unknown } else { before };
         self.moved |= moved;
         After::same(&after)
     }
 
-    /// Does something that runs later.
+    /// Walks code that runs later.
     pub(super) fn later<T>(&mut self, input: StandardInput, inner: impl FnOnce(&mut Self) -> T) {
         self.defers = true;
         self.apart(|walker| {
@@ -315,7 +314,7 @@ impl Walker {
         self.invoke(Invocation { argv, through, assignments, directories, input, fed: feed.text })
     }
 
-    /// Adds the doubt that belongs to a word that is not known.
+    /// Adds the doubt for an unknown word.
     pub(super) fn unknown(&mut self, word: &Word) {
         if let Word::Unknown(written) = word {
             self.doubt(DoubtKind::NotLiteral, format!("the value of {}", quoted(written)));
@@ -330,14 +329,14 @@ impl Walker {
         Assignment { name: assign.name.clone(), value }
     }
 
-    /// Something sets this variable.
+    /// Records that a command sets this variable.
     pub(super) fn sets(&mut self, variable: &str) {
         if environment::decides_what_runs(variable) {
             self.doubt(DoubtKind::Environment, format!("{} is set", quoted(variable)));
         }
     }
 
-    /// Writes down the files that are opened, and walks what is nested in their names and texts.
+    /// Records the opened files, and walks the commands nested in their names and texts.
     fn redirects(&mut self, redirects: &[Redirect]) {
         for redirect in redirects {
             if let RedirectSource::Variable(name) = &redirect.from {
@@ -366,7 +365,7 @@ impl Walker {
         self.parts(&word.parts);
     }
 
-    /// The commands in the pieces of a word.
+    /// Walks the commands in the pieces of a word.
     pub(super) fn parts(&mut self, parts: &[WordPart]) {
         for part in parts {
             match part {
@@ -400,7 +399,7 @@ impl Walker {
         }
     }
 
-    /// Arithmetic evaluates variables, and what is in them as arithmetic again, commands included.
+    /// Adds a doubt for arithmetic with variables: it evaluates their values as arithmetic again, including commands.
     pub(super) fn evaluated(&mut self, parts: &[WordPart]) {
         let number = |part: &WordPart| match part {
             WordPart::Quoted(text) | WordPart::Plain(text) => !text.contains(|c: char| c.is_alphabetic() || c == '_'),
@@ -412,7 +411,7 @@ impl Walker {
         }
     }
 
-    /// A subscript is arithmetic, and to sh it is not a subscript.
+    /// Walks a subscript, which is arithmetic in bash and not a subscript in sh.
     fn subscript(&mut self, parts: &[WordPart]) {
         let digits =
             |part: &WordPart| matches!(part, WordPart::Quoted(text) if text.bytes().all(|byte| byte.is_ascii_digit()));
@@ -422,7 +421,7 @@ impl Walker {
         self.parts(parts);
     }
 
-    /// One level down, for scripts in scripts; nothing when that is too deep.
+    /// Calls `inner` one level deeper, for nested scripts; `None` if that is too deep.
     pub(super) fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> Option<T> {
         match self.budget.enter(Nesting::Other) {
             Ok(()) => {

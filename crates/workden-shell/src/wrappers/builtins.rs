@@ -1,7 +1,6 @@
-//! Builtins that change what a script means.
+//! Builtins that change the meaning of a script.
 //!
-//! Invariant: after a builtin without a doubt, every word of the script means what it would have
-//! meant before.
+//! Invariant: after a builtin without a doubt, every word of the script has the same meaning as before.
 
 use crate::{
     analysis::{DoubtKind, Word},
@@ -9,7 +8,7 @@ use crate::{
     environment::decides_what_runs,
 };
 
-/// Names that are the shell's own.
+/// Names of the shell's builtins.
 const BUILTINS: &[&str] = &[
     ".",
     ":",
@@ -73,7 +72,7 @@ const BUILTINS: &[&str] = &[
     "unset",
     "wait",
 ];
-/// Those that set the variables that they are given.
+/// Builtins that set the variables in their arguments.
 const SETTERS: &[&str] = &[
     "declare",
     "typeset",
@@ -88,17 +87,17 @@ const SETTERS: &[&str] = &[
     "printf",
     "wait",
 ];
-/// Those that evaluate subscripts in the names that they are given.
+/// Builtins that evaluate subscripts in the names in their arguments.
 const SUBSCRIPTS: &[&str] =
     &["test", "[", "declare", "typeset", "local", "export", "readonly", "read", "unset", "printf", "wait"];
-/// Settings that do not change what a script means.
+/// Settings that do not change the meaning of a script.
 const HARMLESS: &[&str] = &["errexit", "nounset", "pipefail", "xtrace", "verbose", "noclobber"];
 
 pub(super) fn is_builtin(name: &str) -> bool {
     BUILTINS.contains(&name)
 }
 
-/// Adds what is doubtful about this builtin.
+/// Adds the doubts about this builtin.
 pub(super) fn doubts(name: &str, words: &[Word], doubts: &mut Vec<(DoubtKind, String)>) {
     if SETTERS.contains(&name) {
         for word in words {
@@ -136,7 +135,7 @@ pub(super) fn doubts(name: &str, words: &[Word], doubts: &mut Vec<(DoubtKind, St
     }
 }
 
-/// `set -e`, `set -o pipefail`, `set -- a b`.
+/// Whether the arguments of `set` are harmless: `set -e`, `set -o pipefail`, `set -- a b`.
 fn is_harmless_set(words: &[Word]) -> bool {
     let mut words = words.iter();
     while let Some(word) = words.next() {

@@ -1,6 +1,6 @@
 //! `env`.
 //!
-//! Invariant: what it sets counts like an assignment in front of the command.
+//! Invariant: a variable that `env` sets counts like an assignment in front of the command.
 
 use super::{
     options::{OptionTable, parse_options},
@@ -18,7 +18,7 @@ const OPTIONS: OptionTable = OptionTable {
     long_values: &["unset", "chdir", "split-string"],
 };
 
-/// How often a string in a string is split.
+/// How often nested strings are split.
 const MOST_SPLITS: usize = 4;
 
 pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
@@ -45,7 +45,7 @@ pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
             rest = after;
         }
         if let Some(split) = split {
-            // Its own quotes and variables are a language of their own.
+            // The quotes and variables of `env -S` are a separate language.
             match split.literal().filter(|text| !text.contains(['\'', '"', '\\', '$', '#', '\n'])) {
                 Some(text) => {
                     let pieces = text.split([' ', '\t']).filter(|piece| !piece.is_empty());
@@ -60,7 +60,7 @@ pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
         {
             match assignment(word) {
                 Some(assignment) => assignments.push(assignment),
-                // `env` sets names that a shell could not.
+                // `env` can set names that a shell cannot.
                 None => {
                     return Unwrapped::doubted(DoubtKind::Environment, "`env` sets a variable with an invalid name");
                 }
@@ -76,7 +76,7 @@ pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
     Unwrapped::doubted(DoubtKind::TooMuch, "`env -S` in `env -S`")
 }
 
-/// `name=value`.
+/// Parses `name=value`.
 pub(super) fn assignment(word: &str) -> Option<Assignment> {
     let (name, value) = word.split_once('=')?;
     is_name(name).then(|| Assignment { name: name.to_owned(), value: Word::Literal(value.to_owned()) })

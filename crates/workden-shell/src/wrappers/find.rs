@@ -1,7 +1,7 @@
 //! `find ... -exec`.
 //!
-//! Invariant: `find` itself stays in the list, since it reads directories and can delete; each
-//! command behind `-exec` is listed too, with a pattern for what is found where that can be said.
+//! Invariant: `find` itself stays in the list, because it reads directories and can delete; each command after `-exec`
+//! is listed too, with a pattern for the found files if one can be given.
 
 use super::unwrapped::{Unwrapped, WrappedRun};
 use crate::analysis::{DoubtKind, Word};
@@ -31,7 +31,7 @@ pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
         if argv.is_empty() {
             unwrapped.doubts.push((DoubtKind::Construct, "`find -exec` without a command".to_owned()));
         } else {
-            // With -execdir it is another directory for each file.
+            // With `-execdir` the directory differs for each file.
             let apart = rest.get(at).and_then(Word::literal).is_some_and(|word| word.ends_with("dir"));
             let directory = apart.then(|| Word::Unknown("-execdir".to_owned()));
             unwrapped.runs.push(WrappedRun::Program { argv, assignments: Vec::new(), directory, input: None });
@@ -45,7 +45,7 @@ fn runs_something(word: &Word) -> bool {
     matches!(word.literal(), Some("-exec" | "-execdir" | "-ok" | "-okdir"))
 }
 
-/// Where the command ends: at `;`, or at `+` behind `{}`.
+/// Returns the end of the command: at `;`, or at `+` after `{}`.
 fn end(command: &[Word]) -> Option<usize> {
     command.iter().enumerate().position(|(at, word)| match word.literal() {
         Some(";") => true,
@@ -54,7 +54,7 @@ fn end(command: &[Word]) -> Option<usize> {
     })
 }
 
-/// Returns the words that `{}` stands for: the names below the starting point that one `-name` takes.
+/// Returns the words that `{}` stands for: the names below the starting point that one `-name` matches.
 fn found(words: &[Word]) -> Vec<Word> {
     let unknown = || vec![Word::Unknown("{}".to_owned())];
     let is_start = |word: &&Word| word.literal().is_none_or(|text| !text.starts_with(['-', '(', '!', ')']));
@@ -79,8 +79,8 @@ fn found(words: &[Word]) -> Vec<Word> {
     }
     let below = format!("{}/**/", start.trim_end_matches('/'));
     let mut found = vec![Word::Pattern(format!("{below}{name}"))];
-    // Its `*` and `?` take hidden names as well, which those of a shell do not. A pattern for
-    // an extension does not mean those.
+    // The `*` and `?` of `find` match hidden names as well, unlike those of a shell. A pattern for an extension does
+    // not intend these.
     if name.starts_with("*.") {
         return found;
     }

@@ -1,6 +1,6 @@
-//! `git`: its global options are taken off, and configuration that runs programs is a doubt.
+//! `git`: its global options are removed, and configuration that runs programs is a doubt.
 //!
-//! Invariant: what is left is `git` and a subcommand, so that rules can be written about that.
+//! Invariant: `git` and a subcommand are left, so that rules can be written for them.
 
 use super::{
     options::{OptionTable, parse_options},
@@ -76,9 +76,9 @@ const PROGRAMS: &[&str] = &[
     "packobjectshook",
     "url",
 ];
-/// Sections none of whose keys do.
+/// Sections without keys that name or contain a program.
 const HARMLESS: &[&str] = &["color", "user", "advice"];
-/// Sections all of whose keys do.
+/// Sections in which any key may name or contain a program.
 const SECTIONS: &[&str] = &["alias", "filter", "include", "includeif", "pager", "trailer", "credential", "protocol"];
 
 pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
@@ -100,7 +100,7 @@ pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
                     _ => Word::Unknown("-C".to_owned()),
                 });
             }
-            // Configuration and hooks of a repository that could be anywhere.
+            // The repository, with its configuration and hooks, could be anywhere.
             ("git-dir" | "work-tree", _) => {
                 unwrapped.doubts.push((DoubtKind::ForeignCode, "`git` uses another repository".to_owned()));
             }
@@ -110,7 +110,7 @@ pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
     if given.is_empty() {
         return unwrapped;
     }
-    // Once more, without the options.
+    // Unwrap once more, without the options.
     let argv = argv.iter().take(1).chain(rest).cloned().collect();
     let run = WrappedRun::Program { argv, assignments: Vec::new(), directory, input: None };
     let doubts = unwrapped.doubts;
@@ -125,7 +125,7 @@ fn runs_programs(setting: &Word) -> bool {
     !HARMLESS.contains(&section) && (SECTIONS.contains(&section) || PROGRAMS.contains(&last))
 }
 
-/// Subcommands that run what they are told.
+/// Unwraps subcommands that run programs from their arguments.
 fn subcommand(words: &[Word]) -> Unwrapped {
     let unwrapped = Unwrapped::ordinary();
     let rest = |from: usize| words.get(from..).unwrap_or_default();

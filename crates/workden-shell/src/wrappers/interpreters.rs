@@ -1,21 +1,21 @@
-//! Everything that is not looked through: builtins, and programs that run what they are fed.
+//! Commands that are not unwrapped: builtins, and programs that run their input.
 //!
-//! Invariant: such a command stays in the list as it is.
+//! Invariant: such a command stays in the list unchanged.
 
 use super::{builtins, shells, unwrapped::Unwrapped};
 use crate::analysis::{DoubtKind, Invocation, StandardInput, Word};
 
-/// Programs that run what they read, unless they are given something else to run.
+/// Programs that run their standard input, unless their arguments name something else to run.
 const INTERPRETERS: &[&str] =
     &["perl", "ruby", "node", "nodejs", "php", "lua", "tclsh", "osascript", "deno", "bun", "R"];
-/// Programs that run what they read in any case.
+/// Programs that always run their standard input.
 const SCHEDULERS: &[&str] = &["at", "batch", "crontab"];
 
 pub(super) fn unwrap(name: &str, argv: &[Word], invocation: &Invocation) -> Unwrapped {
     let mut unwrapped = Unwrapped::ordinary();
     let words = argv.get(1..).unwrap_or_default();
     builtins::doubts(name, words, &mut unwrapped.doubts);
-    // Code whose text is known is looked at later, with the rest of its language.
+    // Code with a known text is examined later, with the other code of its language.
     let is_known = invocation.fed.is_some();
     let runs_input = invocation.input == StandardInput::Fed
         && (SCHEDULERS.contains(&name)
@@ -33,7 +33,7 @@ fn is_interpreter(name: &str) -> bool {
     INTERPRETERS.contains(&name) || python.is_some_and(is_version)
 }
 
-/// Whether there is nothing among the words that is a program or names one.
+/// Whether no word is a program or names one.
 fn reads_its_program(words: &[Word]) -> bool {
     words.iter().all(|word| {
         let text = word.shown();
@@ -42,7 +42,7 @@ fn reads_its_program(words: &[Word]) -> bool {
     })
 }
 
-/// `busybox rm` is `rm`.
+/// Unwraps an applet: `busybox rm` is `rm`.
 pub(super) fn applet(name: &str, argv: &[Word]) -> Unwrapped {
     match argv.get(1..) {
         Some([Word::Literal(applet), ..]) if applet.starts_with('-') => Unwrapped::option(name, applet),

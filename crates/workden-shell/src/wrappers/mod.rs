@@ -1,8 +1,7 @@
-//! Programs that run other programs: what they would run, seen through them.
+//! Programs that run other programs, and the programs that they would run.
 //!
-//! Invariant: a wrapper vanishes only if all of its options are known; otherwise the whole command
-//! stays as it is, with a doubt. Those that change on whose behalf something runs are reported
-//! beside what they run.
+//! Invariant: a wrapper is removed only if all of its options are known; otherwise the whole command stays unchanged,
+//! with a doubt. Wrappers that change the user are reported beside the command that they run.
 
 mod builtins;
 mod env;
@@ -22,10 +21,10 @@ use crate::analysis::{DoubtKind, Invocation, Word};
 use unwrapped::Unwrapped;
 pub(crate) use unwrapped::{ScriptScope, WrappedRun};
 
-/// Directories in which a program is the one that its name says.
+/// Directories in which a program is the one that its name suggests.
 const USUAL: &[&str] = &["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin"];
 
-/// The name of the program, if it is the usual one.
+/// Returns the name of the program, if it is in a usual directory.
 pub(crate) fn program(word: &Word) -> Option<&str> {
     let text = word.literal()?;
     let Some((_, name)) = text.rsplit_once('/') else { return Some(text) };
@@ -34,13 +33,13 @@ pub(crate) fn program(word: &Word) -> Option<&str> {
     (USUAL.contains(&directory.as_str()) && path.name() == Some(name)).then_some(name)
 }
 
-/// One that only has the name of something that would be looked through.
+/// Whether a program in an unusual directory has the name of a wrapper.
 fn is_lookalike(word: &Word) -> bool {
     let name = word.literal().and_then(|text| text.rsplit_once('/')).map(|(_, name)| name);
     program(word).is_none() && name.is_some_and(means_something)
 }
 
-/// Looks behind an invocation.
+/// Unwraps an invocation.
 pub(crate) fn unwrap(invocation: &Invocation) -> Unwrapped {
     let Some(name) = invocation.argv.first().and_then(program) else {
         return if invocation.argv.first().is_some_and(is_lookalike) {
@@ -67,7 +66,7 @@ pub(crate) fn unwrap(invocation: &Invocation) -> Unwrapped {
     }
 }
 
-/// Whether a function of this name would take the place of something that is looked through.
+/// Whether a function of this name would replace a known wrapper.
 pub(crate) fn means_something(name: &str) -> bool {
     table::find(name).is_some()
         || shells::is_shell(name)

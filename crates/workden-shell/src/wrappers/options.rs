@@ -1,26 +1,26 @@
-//! The options of a wrapper, taken apart by a table.
+//! The options of a wrapper, parsed by a table.
 //!
-//! Invariant: what is not in the table ends it with an error; nothing is guessed.
+//! Invariant: an option that is not in the table is an error; the parser does not guess.
 
 use crate::analysis::Word;
 
-/// Which options there are.
+/// The options of a wrapper.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OptionTable {
     /// Letters without a value.
     pub(super) flags: &'static str,
     /// Letters with a value, in the same word or the next.
     pub(super) values: &'static str,
-    /// Words behind `--` without a value.
+    /// Words after `--` without a value.
     pub(super) long_flags: &'static [&'static str],
-    /// Words behind `--` with a value, behind `=` or in the next word.
+    /// Words after `--` with a value, after `=` or in the next word.
     pub(super) long_values: &'static [&'static str],
 }
 
-/// An option as it was given: a letter or a word.
+/// A given option: a letter or a word.
 pub(super) type GivenOption = (String, Option<Word>);
 
-/// Takes options off; the rest starts with the first word that is none.
+/// Parses the options; the rest starts with the first word that is not an option.
 pub(super) fn parse_options<'words>(
     words: &'words [Word],
     options: &OptionTable,

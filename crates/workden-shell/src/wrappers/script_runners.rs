@@ -1,7 +1,6 @@
 //! Commands that take a script as text: `eval`, `trap`, `alias`, `su -c`, `watch`, `ssh` and others.
 //!
-//! Invariant: a text that is not known is a doubt, and so is everything that makes it unclear when
-//! or where a known one runs.
+//! Invariant: an unknown text is a doubt, and so is everything that makes it unclear when or where a known text runs.
 
 use super::{
     options::{OptionTable, parse_options},
@@ -86,7 +85,7 @@ fn trap(words: &[Word]) -> Unwrapped {
     }
 }
 
-/// A name that means something else from then on: what is done with it is not followed.
+/// Unwraps `alias`, with a doubt: later uses of the name are not tracked.
 fn alias(words: &[Word]) -> Unwrapped {
     let mut unwrapped = Unwrapped::ordinary();
     for word in words {
@@ -116,11 +115,11 @@ fn su(words: &[Word]) -> Unwrapped {
     command_of("su", given)
 }
 
-/// The script behind `-c`, the wrapper staying in the list.
+/// Returns the script after `-c`; the wrapper stays in the list.
 fn command_of(name: &str, given: Vec<(String, Option<Word>)>) -> Unwrapped {
     match given.into_iter().rev().find(|(option, _)| matches!(option.as_str(), "c" | "command")) {
         Some((_, Some(Word::Literal(text)))) => Unwrapped::script(text, ScriptScope::Elsewhere).and_kept(),
-        // A shell that reads what it is fed, or a text that is not known.
+        // A shell that reads its standard input, or an unknown text.
         _ => Unwrapped::doubted(DoubtKind::ForeignCode, format!("what `{name}` runs")),
     }
 }

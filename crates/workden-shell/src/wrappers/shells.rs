@@ -1,6 +1,6 @@
-//! Shells: what stands behind `-c` is a script, and so is what is fed to a shell without one.
+//! Shells: the argument of `-c` is a script, and so is the standard input of a shell without one.
 //!
-//! Invariant: only shells that read the language of bash are looked into; of any other it is a doubt.
+//! Invariant: only scripts for shells with the language of bash are parsed; a script for any other shell is a doubt.
 
 use super::{
     options::{OptionTable, parse_options},
@@ -10,7 +10,7 @@ use crate::analysis::{DoubtKind, StandardInput, Word};
 
 /// Shells whose language is parsed here.
 const UNDERSTOOD: &[&str] = &["sh", "bash", "dash", "ash"];
-/// Shells whose languages are others.
+/// Shells with other languages.
 const FOREIGN: &[&str] =
     &["zsh", "ksh", "ksh93", "mksh", "yash", "rbash", "posh", "fish", "csh", "tcsh", "pwsh", "nu", "elvish", "xonsh"];
 const OPTIONS: OptionTable = OptionTable {
@@ -19,14 +19,14 @@ const OPTIONS: OptionTable = OptionTable {
     long_flags: &["login", "norc", "noprofile", "verbose", "version", "help"],
     long_values: &[],
 };
-/// Settings that do not change what a script means.
+/// Settings that do not change the meaning of a script.
 const HARMLESS: &[&str] = &["errexit", "nounset", "pipefail", "xtrace", "verbose", "noclobber", "allexport"];
 
 pub(super) fn is_shell(name: &str) -> bool {
     UNDERSTOOD.contains(&name) || FOREIGN.contains(&name)
 }
 
-/// Files that are the standard input.
+/// Whether a word names the standard input.
 pub(super) fn is_stdin(word: &Word) -> bool {
     matches!(word.literal(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
 }
@@ -36,7 +36,7 @@ pub(super) fn unwrap(name: &str, argv: &[Word], input: StandardInput, fed: Optio
     if FOREIGN.contains(&name) {
         return Unwrapped::doubted(DoubtKind::ForeignCode, format!("`{name}` scripts are not supported"));
     }
-    // A letter behind `o` is an option of its own, not the value.
+    // A letter after `o` is a separate option, not the value of `o`.
     let torn = |word: &Word| {
         let letters = word.literal().and_then(|text| text.strip_prefix('-')).filter(|text| !text.starts_with('-'));
         letters.is_some_and(|letters| letters.trim_end_matches('o').contains('o'))

@@ -1,7 +1,7 @@
-//! Wrappers that only take options, and some operands, before the command.
+//! Wrappers that have only options, and some operands, before the command.
 //!
-//! Invariant: the tables follow the manuals of coreutils, util-linux, sudo and bash; an option that
-//! does more than to set the scene (write a file, act on another process) is left out of them.
+//! Invariant: the tables follow the manuals of coreutils, util-linux, sudo and bash; an option that does more than
+//! prepare the command (write a file, act on another process) is not in them.
 
 use super::{
     options::{OptionTable, parse_options},
@@ -9,18 +9,18 @@ use super::{
 };
 use crate::analysis::{DoubtKind, StandardInput, Word};
 
-/// A wrapper.
+/// A wrapper and its syntax.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wrapper {
     name: &'static str,
     options: OptionTable,
-    /// How many words stand between the options and the command.
+    /// How many words are between the options and the command.
     operands: usize,
-    /// Whether it stays in the list.
+    /// Whether the wrapper stays in the list.
     kept: bool,
     /// Options that name the directory in which the command runs.
     directory: &'static [&'static str],
-    /// Whether assignments may stand before the command.
+    /// Whether assignments may precede the command.
     assigns: bool,
 }
 
@@ -157,7 +157,7 @@ const WRAPPERS: &[Wrapper] = &[
     },
 ];
 
-/// The wrapper of this name.
+/// Returns the wrapper with this name.
 pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
     WRAPPERS.iter().find(|wrapper| wrapper.name == name)
 }
@@ -183,7 +183,7 @@ pub(super) fn unwrap(wrapper: &Wrapper, argv: &[Word], input: StandardInput) -> 
     }
     if rest.is_empty() {
         let unwrapped = Unwrapped::ordinary();
-        // Without a command some of these start a shell, which reads what it is fed.
+        // Without a command some of these start a shell, which reads its standard input.
         return if wrapper.kept && input == StandardInput::Fed {
             unwrapped.and_doubt(DoubtKind::ForeignCode, format!("`{}` runs its standard input", wrapper.name))
         } else {

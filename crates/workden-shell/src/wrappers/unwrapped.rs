@@ -1,29 +1,29 @@
-//! The result of looking behind a command.
+//! The result of unwrapping a command.
 
 use crate::{
     analysis::{Assignment, DoubtKind, StandardInput, Word},
     budget::quoted,
 };
 
-/// The commands behind an invocation.
+/// The commands inside an invocation.
 #[derive(Debug, Default)]
 pub(crate) struct Unwrapped {
-    /// It stays in the list.
+    /// Whether the invocation itself stays in the list.
     pub(crate) kept: bool,
-    /// The programs and scripts that it runs.
+    /// The programs and scripts that the invocation runs.
     pub(crate) runs: Vec<WrappedRun>,
-    /// The doubts about it.
+    /// The doubts about the invocation.
     pub(crate) doubts: Vec<(DoubtKind, String)>,
 }
 
-/// Something that a wrapper runs.
+/// A program or a script that a wrapper runs.
 #[derive(Debug)]
 pub(crate) enum WrappedRun {
     /// A program.
     Program {
         argv: Vec<Word>,
         assignments: Vec<Assignment>,
-        /// The directory that it goes to first.
+        /// The directory in which the program runs, if the wrapper changes it.
         directory: Option<Word>,
         input: Option<StandardInput>,
     },
@@ -31,42 +31,42 @@ pub(crate) enum WrappedRun {
     Script { text: String, place: ScriptScope },
 }
 
-/// Where a script runs.
+/// The shell in which a script runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScriptScope {
-    /// In this very shell.
+    /// This shell.
     Here,
-    /// In a shell of its own.
+    /// A separate shell.
     Apart,
-    /// Some time later.
+    /// A shell at a later time.
     Later,
-    /// As another user, or on another machine.
+    /// A shell of another user or on another machine.
     Elsewhere,
 }
 
 impl Unwrapped {
-    /// An ordinary command.
+    /// Returns the result for an ordinary command.
     pub(super) fn ordinary() -> Self {
         Self { kept: true, ..Self::default() }
     }
 
-    /// One that stays as it is and is not understood.
+    /// Returns the result for a command that stays unchanged and is not understood.
     pub(super) fn doubted(kind: DoubtKind, about: impl Into<String>) -> Self {
         Self { kept: true, runs: Vec::new(), doubts: vec![(kind, about.into())] }
     }
 
-    /// A wrapper with an option that is not known.
+    /// Returns the result for a wrapper with an unknown option.
     pub(super) fn option(name: &str, option: &str) -> Self {
         Self::doubted(DoubtKind::Construct, format!("the option {} of `{name}`", quoted(option)))
     }
 
-    /// A wrapper that vanishes.
+    /// Returns the result for a removed wrapper around a program.
     pub(super) fn program(argv: Vec<Word>) -> Self {
         let run = WrappedRun::Program { argv, assignments: Vec::new(), directory: None, input: None };
         Self { kept: false, runs: vec![run], doubts: Vec::new() }
     }
 
-    /// A wrapper that vanishes before a script.
+    /// Returns the result for a removed wrapper around a script.
     pub(super) fn script(text: String, place: ScriptScope) -> Self {
         Self { kept: false, runs: vec![WrappedRun::Script { text, place }], doubts: Vec::new() }
     }
@@ -82,7 +82,7 @@ impl Unwrapped {
     }
 }
 
-/// The text of these words with a blank between them, if all of it is known.
+/// Joins the texts of these words with blanks, if all of them are known.
 pub(super) fn joined(words: &[Word]) -> Option<String> {
     let texts: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
     Some(texts?.join(" "))

@@ -1,6 +1,7 @@
 //! `xargs`.
 //!
-//! Invariant: what it reads is not known, so a word of that kind is in every command that it runs.
+//! Invariant: the input of `xargs` is unknown, so every command that it runs has a doubt and unknown words in its
+//! place.
 
 use super::{
     options::{OptionTable, parse_options},
@@ -23,7 +24,7 @@ pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
     let replaced = given.iter().rev().find(|(option, _)| option == "I");
     let mut argv = if rest.is_empty() { vec![Word::Literal("echo".to_owned())] } else { rest.to_vec() };
     match replaced.map(|(_, value)| value.as_ref().and_then(Word::literal)) {
-        // Where it goes is not known either.
+        // The positions of the input words are unknown as well.
         Some(None | Some("")) => return Unwrapped::doubted(DoubtKind::Construct, "the marker of `xargs -I`"),
         Some(Some(marker)) => {
             for word in &mut argv {
