@@ -1,4 +1,4 @@
-//! File I/O off the async threads, and a flag by which it notices that its caller is gone.
+//! File I/O outside the async threads, and a flag that tells it that its caller has dropped the call.
 
 use std::{
     cell::Cell,
@@ -16,9 +16,9 @@ thread_local! {
     static MAY_BLOCK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Polls a call of a backend on a thread that may block: what is to be done on the disk is done right here, and no
-/// other thread has to be woken for it and to wake this one. For callers that would only wait, and for short calls: none
-/// can be abandoned meanwhile.
+/// Polls a backend call on a thread that may block: disk work is done on this thread, which saves waking another thread
+/// and being woken by it. Use it for callers that would only wait, and for short calls: the call cannot be abandoned
+/// meanwhile.
 pub fn may_block<T>(poll: impl FnOnce() -> T) -> T {
     struct Restore(bool);
     impl Drop for Restore {
@@ -30,8 +30,8 @@ pub fn may_block<T>(poll: impl FnOnce() -> T) -> T {
     poll()
 }
 
-/// Runs blocking work on the runtime's pool for it; or right here where that [may be](may_block), where there is
-/// no runtime, or no thread to be had for its pool.
+/// Runs blocking work on the runtime's blocking pool; or on this thread if that [is allowed](may_block), if there is no
+/// runtime, or if its pool cannot get a thread.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     if MAY_BLOCK.get() {
         return work();
@@ -40,7 +40,7 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T>
     let work = Arc::new(Mutex::new(Some(work)));
     let in_pool = Arc::clone(&work);
     let take = |work: &Mutex<Option<_>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
-    // The runtime panics when the system gives it no thread, and may keep what it was given.
+    // The runtime panics if the system gives it no thread, and may keep the closure.
     let spawned = catch_unwind(AssertUnwindSafe(|| runtime.spawn_blocking(move || take(&in_pool).map(|work| work()))));
     let done = match spawned {
         Err(_) => take(&work).map(|work| work()),
@@ -55,7 +55,7 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T>
     done.unwrap_or_else(|| Err(Error::new(ErrorKind::Io, "the runtime is shutting down")))
 }
 
-/// Does two things at once where another thread is to be had, one after the other elsewhere.
+/// Runs two closures in parallel if another thread is available, otherwise one after the other.
 pub(crate) fn beside<A, B: Send>(own: impl FnOnce() -> A, mut other: impl FnMut() -> B + Send) -> (A, B) {
     let (own, done) = thread::scope(|scope| {
         let spawned = thread::Builder::new().name("beside".to_owned()).spawn_scoped(scope, &mut other);
@@ -66,12 +66,12 @@ pub(crate) fn beside<A, B: Send>(own: impl FnOnce() -> A, mut other: impl FnMut(
     (own, done.unwrap_or_else(other))
 }
 
-/// A flag that is up as soon as the one who asked is gone.
+/// A flag that is set when the caller drops the call.
 #[derive(Debug, Default)]
 pub(crate) struct Abandoned(Arc<AtomicBool>);
 
 impl Abandoned {
-    /// The flag, for the work to look at.
+    /// Returns the flag for the work to check.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)
     }

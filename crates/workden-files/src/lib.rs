@@ -1,9 +1,9 @@
-//! The backends that hold files: [`StateBackend`] in memory, [`LocalBackend`] in a host directory,
-//! and [`CompositeBackend`], a mount table over any backends; with one search engine for all of them.
-//! [`toolkit`] has what a backend of your own needs.
+//! The backends that store files: [`StateBackend`] in memory, [`LocalBackend`] in a host directory, and
+//! [`CompositeBackend`], a mount table over any backends; with one search engine for all of them. [`toolkit`] has the
+//! parts for your own backend.
 //!
-//! `LocalBackend` is the only opener of host paths in workden, and it opens nothing outside its
-//! root: not through `..`, not through links, not when directories are swapped under it.
+//! Only `LocalBackend` opens host paths in workden, and it opens nothing outside its root: not through `..`, not
+//! through links, not when directories are swapped during a call.
 //!
 //! ```
 //! # futures_executor::block_on(async {

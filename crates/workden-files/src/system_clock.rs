@@ -1,4 +1,4 @@
-//! The machine's clock, and an in-memory workspace that goes by it.
+//! The machine's clock, and an in-memory workspace that uses it.
 
 use std::{
     sync::Arc,
@@ -23,7 +23,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// An empty workspace in memory, with the machine's clock.
+/// Returns an empty workspace in memory, with the machine's clock.
 #[must_use]
 pub fn memory() -> StateBackend {
     StateBackend::new(Arc::new(SystemClock))

@@ -1,9 +1,9 @@
 //! `CompositeBackend`: a mount table over any backends.
 //!
-//! Invariant: the longest mount that a path is in decides, after the path was normalised; the
-//! backend there sees the path without the mount, and everything that goes back to the agent (paths,
-//! errors, what rules and globs look at) has it again. What a mount covers is not reachable. A
-//! repository ends at a mount, as it does for git: ignore files above it do not speak of what is in it.
+//! Invariant: the longest mount that contains the normalised path decides. Its backend sees the path without the mount
+//! point, and everything that the agent sees (paths, errors, the input of rules and globs) has the mount point again.
+//! Paths that a mount covers are not reachable. A repository ends at a mount, as in git: ignore files above a mount do
+//! not apply inside it.
 
 mod mounts;
 mod moving;
@@ -23,7 +23,7 @@ use workden_core::{
     text::{Change, Excerpt, TextWindow},
 };
 
-/// Backends mounted at paths. Clones share them.
+/// Backends mounted at paths. Clones share the backends.
 #[derive(Clone, Debug)]
 pub struct CompositeBackend {
     mounts: Arc<MountTable>,
@@ -40,13 +40,13 @@ impl CompositeBuilder {
     ///
     /// # Errors
     ///
-    /// `AlreadyExists` when something is mounted there; as for [`VirtualPath::parse`] otherwise.
+    /// Returns `AlreadyExists` if a backend is mounted there, and the errors of [`VirtualPath::parse`].
     pub fn mount(mut self, at: &str, backend: impl Backend + 'static) -> Result<Self> {
         self.mounts.add(VirtualPath::parse(at)?, Arc::new(backend))?;
         Ok(self)
     }
 
-    /// The mount table as a backend.
+    /// Returns the mount table as a backend.
     #[must_use]
     pub fn build(self) -> CompositeBackend {
         CompositeBackend { mounts: Arc::new(self.mounts) }
@@ -54,13 +54,13 @@ impl CompositeBuilder {
 }
 
 impl CompositeBackend {
-    /// An empty mount table.
+    /// Returns a builder with an empty mount table.
     #[must_use]
     pub fn builder() -> CompositeBuilder {
         CompositeBuilder::default()
     }
 
-    /// The backend for a path and the path in it; an error where nothing is mounted.
+    /// Returns the backend for a path and the path in it; an error if no mount contains the path.
     fn mount_of(&self, verb: &str, at: &Resolved) -> Result<(Mount<'_>, Resolved)> {
         let Some(mount) = self.mounts.find(&at.real) else {
             return Err(if self.mounts.leads_to_mounts(&at.real) {
@@ -73,8 +73,8 @@ impl CompositeBackend {
         Ok((mount, local))
     }
 
-    /// As `mount_of`, for calls that want a file: what leads to a mount is a directory, whatever is
-    /// stored under its name.
+    /// Like `mount_of`, for calls that need a file: a path that leads to a mount is a directory, whatever a backend
+    /// stores there.
     fn mount_of_file(&self, verb: &str, at: &Resolved) -> Result<(Mount<'_>, Resolved)> {
         match self.mounts.leads_to_mounts(&at.real) {
             true => Err(Error::is_directory(verb, &at.real)),
@@ -82,7 +82,7 @@ impl CompositeBackend {
         }
     }
 
-    /// As `mount_of_file`, for what changes things: mounts, and what leads to them, stay as they are.
+    /// Like `mount_of_file`, for calls that change something: mounts and the paths that lead to them cannot be changed.
     fn mount_to_change(&self, verb: &str, at: &Resolved) -> Result<(Mount<'_>, Resolved)> {
         match self.mount_of_file(verb, at) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -93,11 +93,11 @@ impl CompositeBackend {
         }
     }
 
-    /// What a mount has resolved, as the agent sees it.
+    /// Returns a path that a mount has resolved, as the agent sees it.
     fn seen(&self, mount: &Mount<'_>, typed: &VirtualPath, real: VirtualPath, resolved: Resolved) -> Resolved {
         let resolved = resolved.relocated(typed.clone(), real, |entry| mount.shown(entry));
         let resolved = match self.mounts.leads_to_mounts(&resolved.real) {
-            // What leads to a mount is a directory, whatever is stored under its name.
+            // A path that leads to a mount is a directory, whatever a backend stores there.
             true if !matches!(resolved.presence(), Presence::Present(entry) if entry.is_dir()) => {
                 let entry = directory_entry(resolved.real.clone());
                 resolved.with_presence(Presence::Present(entry))
@@ -141,7 +141,7 @@ impl Backend for CompositeBackend {
             let local = mount.strip(&real);
             let resolved = mount.backend.resolve(&local, symlink).await.map_err(|error| mount.told(error))?;
             let followed = resolved.real.below(mount.at);
-            // A link can lead into another mount: as the agent sees it, that is what is there.
+            // A link can lead into another mount: the agent sees that mount there.
             if self.mounts.find(&followed).is_some_and(|found| found.at == mount.at) {
                 return Ok(self.seen(&mount, path, followed, resolved));
             }
@@ -214,7 +214,7 @@ impl Backend for CompositeBackend {
         self.refuse_mounts("move", from)?;
         let (source, local_from) = self.mount_of("move", from)?;
         if self.mounts.leads_to_mounts(&to.real) || self.mounts.is_mount(&to.real) {
-            // Something is there, and it is a directory; but a missing source comes first.
+            // The destination is a directory; but a missing source is reported first.
             source.backend.stat(&local_from).await.map_err(|error| source.told(error))?;
             return Err(Error::directory_in_place("move to", &to.real));
         }

@@ -1,4 +1,4 @@
-//! The mount table: which backend a path is in, and how paths look from inside and outside.
+//! The mount table: which backend contains a path, and how paths look from inside and outside.
 
 use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
@@ -28,7 +28,7 @@ impl MountTable {
         Ok(())
     }
 
-    /// The longest mount that a path is in.
+    /// Returns the longest mount that contains a path.
     pub(super) fn find(&self, path: &VirtualPath) -> Option<Mount<'_>> {
         std::iter::successors(Some(path.clone()), VirtualPath::parent)
             .find_map(|at| self.mounts.get_key_value(&at))
@@ -39,7 +39,7 @@ impl MountTable {
         self.mounts.contains_key(path)
     }
 
-    /// The mounts below a path, itself not included.
+    /// Returns the mounts below a path, without the path itself.
     pub(super) fn below(&self, path: &VirtualPath) -> impl Iterator<Item = Mount<'_>> {
         self.mounts
             .range((Bound::Excluded(path), Bound::Unbounded))
@@ -47,27 +47,27 @@ impl MountTable {
             .map(|(at, backend)| Mount { at, backend })
     }
 
-    /// Whether a path is a directory because something is mounted below it; `/` always is one.
+    /// Whether a path is a directory because of a mount below it; `/` always is a directory.
     pub(super) fn leads_to_mounts(&self, path: &VirtualPath) -> bool {
         path.is_root() || self.below(path).next().is_some()
     }
 
-    /// All mounts.
+    /// Returns all mounts.
     pub(super) fn all(&self) -> impl Iterator<Item = Mount<'_>> {
         self.mounts.iter().map(|(at, backend)| Mount { at, backend })
     }
 
-    /// The mount, if there is only one.
+    /// Returns the mount, if there is only one.
     pub(super) fn only(&self) -> Option<Mount<'_>> {
         if self.mounts.len() == 1 { self.all().next() } else { None }
     }
 
-    /// Whether two mounts may show one file: at least two of them have files of a host.
+    /// Whether two mounts may show the same file: at least two of them have host files.
     pub(super) fn may_overlap(&self) -> bool {
         self.all().filter(|mount| mount.backend.host_files().is_some()).nth(1).is_some()
     }
 
-    /// What there is, for an error about what there is not.
+    /// Returns the existing mounts, as a hint for an error about a missing one.
     pub(super) fn hint(&self) -> String {
         match self.mounts.is_empty() {
             true => "nothing is mounted at all".to_owned(),
@@ -78,12 +78,11 @@ impl MountTable {
         }
     }
 
-    /// What a search in a mount has to know of the others: `base` is where the agent's search
-    /// started, `aliases` where else the agent sees what is in the mount, `outer` how this table
-    /// itself is seen.
+    /// Returns the view for a search in a mount: `base` is the start of the agent's search, `aliases` are other paths
+    /// at which the agent sees the mount's files, and `outer` is the view of this table.
     pub(super) fn view(&self, mount: &Mount<'_>, base: Option<VirtualPath>, aliases: Vec<Alias>, outer: &View) -> View {
         let (prefix, part) = match outer.part.strip_prefix(mount.at) {
-            // All that is seen of the table is in this mount.
+            // The visible part of the table is in this mount.
             Some(part) => (outer.prefix.clone(), part),
             None => (outer.seen(mount.at), VirtualPath::root()),
         };
@@ -94,31 +93,31 @@ impl MountTable {
 }
 
 impl Mount<'_> {
-    /// A path as the backend sees it. Only for paths in this mount.
+    /// Returns a path as the backend sees it. Only for paths in this mount.
     pub(super) fn strip(&self, path: &VirtualPath) -> VirtualPath {
         path.strip_prefix(self.at).unwrap_or_else(VirtualPath::root)
     }
 
-    /// A resolved path as the backend sees it.
+    /// Returns a resolved path as the backend sees it.
     pub(super) fn local(&self, at: &Resolved) -> Resolved {
         let real = self.strip(&at.real);
-        // A path typed elsewhere came here by a link; the backend knows it by where it led.
+        // A path that was typed elsewhere leads here through a link; the backend only knows its real path.
         let typed = at.typed.strip_prefix(self.at).unwrap_or_else(|| real.clone());
         Resolved::new(typed, real)
     }
 
-    /// An entry as the agent sees it.
+    /// Returns an entry as the agent sees it.
     pub(super) fn shown(&self, mut entry: Entry) -> Entry {
         entry.path = entry.path.below(self.at);
         entry
     }
 
-    /// An error as the agent sees it.
+    /// Returns an error as the agent sees it.
     pub(super) fn told(&self, error: Error) -> Error {
         error.below(self.at)
     }
 
-    /// The outcome of a write as the agent sees it.
+    /// Returns the result of a write as the agent sees it.
     pub(super) fn wrote(&self, outcome: Result<Written>) -> Result<Written> {
         match outcome {
             Ok(mut written) => {

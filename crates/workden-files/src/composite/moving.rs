@@ -1,8 +1,8 @@
-//! Moving from one mount to another: the whole tree is looked at, copied, looked at again, and only
-//! then removed, one thing at a time.
+//! Moving from one mount to another: the whole tree is listed, copied, compared again, and only then removed, entry by
+//! entry.
 //!
-//! Invariant: nothing is removed but what was copied as it was. What is not shown, or came in
-//! meanwhile, keeps its directory; two mounts of one place lose nothing to each other.
+//! Invariant: only entries whose copy is exact are removed. Hidden or new entries keep their directory; two mounts of
+//! one directory lose nothing to each other.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -47,7 +47,7 @@ pub(super) async fn move_across(
         Err(error) => Err(error),
     };
     if let Err(error) = copied {
-        // What stood there before was replaced by a whole copy; all else was nowhere before.
+        // Remove the copies again, unless they replaced an existing file: then the copy is complete and stays.
         if occupied.is_none() {
             for path in made.into_iter().rev() {
                 let _ = destination.backend.remove(&Resolved::literal(path), Removal::One).await;
@@ -69,7 +69,7 @@ fn left_behind(source: &Mount<'_>, path: &VirtualPath, error: &Error) -> Error {
         .below(source.at)
 }
 
-/// All that is to be moved, each directory before what is in it. The paths are real ones.
+/// Lists all entries to move, each directory before its content. The paths are real paths.
 async fn plan(source: &Mount<'_>, from: &Resolved, mut top: Entry) -> Result<Vec<Entry>> {
     let everything = ListRequest::default().keep(usize::MAX);
     top.path = from.real.clone();
@@ -122,7 +122,7 @@ async fn copy_all(
     Ok(())
 }
 
-/// Makes sure that nothing changed, came or went while it was copied.
+/// Checks that no entry was changed, added or removed during the copy.
 async fn still_the_same(source: &Mount<'_>, from: &Resolved, before: &[Entry]) -> Result<()> {
     let changed = || {
         Error::new(ErrorKind::Conflict, format!("cannot move `{}`: it changed while it was being moved", from.real))
@@ -131,15 +131,15 @@ async fn still_the_same(source: &Mount<'_>, from: &Resolved, before: &[Entry]) -
     };
     let entry = source.backend.stat(from).await.map_err(|error| source.told(error))?;
     let now = plan(source, from, entry).await?;
-    // A directory is the same while what is in it is.
+    // A directory is unchanged if its content is.
     let same = |(now, before): (&Entry, &Entry)| {
         now.path == before.path && if now.is_dir() { before.is_dir() } else { now == before }
     };
     if now.len() == before.len() && now.iter().zip(before).all(same) { Ok(()) } else { Err(changed()) }
 }
 
-/// Makes sure that two mounts do not show one and the same file, which would be replaced by itself
-/// and then removed: a file that is made beside the one must not appear beside the other.
+/// Checks that two mounts do not show the same file, which would be replaced by itself and then removed: a new file
+/// beside the destination must not appear beside the source.
 async fn different_files(source: &Mount<'_>, from: &Resolved, destination: &Mount<'_>, to: &Resolved) -> Result<()> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     if from.real.name() != to.real.name() {

@@ -1,7 +1,7 @@
-//! Names across mounts: two of them can show one directory of the host, or a file can have a name in
-//! each. Rules hold under all of them.
+//! Names across mounts: two mounts can show the same host directory, or a file can have a name in each. Rules apply to
+//! all names.
 //!
-//! Invariant: a name that another mount covers is none, because it does not lead there.
+//! Invariant: a name that another mount covers does not count, because it does not lead to the file.
 
 use workden_core::{
     BackendExt, Error, ErrorKind, FileIdentity, Resolved, Result, VirtualPath,
@@ -26,7 +26,7 @@ pub(super) async fn other_names(mounts: &MountTable, files: &[Resolved]) -> Resu
     for mount in mounts.all() {
         let is_own = |file: &Resolved| mounts.find(&file.real).is_some_and(|own| own.at == mount.at);
         let (own, foreign): (Vec<_>, Vec<_>) = known.iter().cloned().partition(|(nth, _)| is_own(&files[*nth]));
-        // Its own mount knows where a file is, and does not have to look for the name that it was found by.
+        // A file's own mount knows its location, and need not search for the name in the call.
         let (own, _): (Vec<usize>, Vec<FileIdentity>) = own.into_iter().unzip();
         let here: Vec<Resolved> = own.iter().map(|nth| mount.local(&files[*nth])).collect();
         let of_own = match here.is_empty() {
@@ -49,7 +49,7 @@ pub(super) async fn identify(mounts: &MountTable, at: &Resolved) -> Result<Optio
     let Some(mount) = mounts.find(&at.real) else { return Ok(None) };
     match mount.backend.identify(&mount.local(at)).await {
         Ok(identity) => Ok(identity),
-        // What is not there has no names.
+        // A missing file has no names.
         Err(error) if is_gone(&error) => Ok(None),
         Err(error) => Err(mount.told(error)),
     }
@@ -73,7 +73,7 @@ pub(super) async fn names_of(mounts: &MountTable, files: &[FileIdentity]) -> Res
     Ok(all)
 }
 
-/// Names in a mount as the agent sees them, without those that another mount covers.
+/// Returns names in a mount as the agent sees them, without those that another mount covers.
 fn leading_here(mounts: &MountTable, mount: &Mount<'_>, names: &[VirtualPath]) -> impl Iterator<Item = VirtualPath> {
     let leads_here = |name: &VirtualPath| mounts.find(name).is_some_and(|found| found.at == mount.at);
     below(names, mount.at).into_iter().filter(leads_here)
@@ -92,7 +92,7 @@ pub(super) async fn origins(mounts: &MountTable) -> Result<Vec<(VirtualPath, Fil
     Ok(all)
 }
 
-/// Where else the agent sees what is in a mount, for a search of it under rules.
+/// Returns the other paths at which the agent sees the files of a mount, for a search under rules.
 pub(super) async fn aliases(mounts: &MountTable, mount: &Mount<'_>, outer: &View) -> Result<Vec<Alias>> {
     let mut aliases: Vec<Alias> = outer.aliases.iter().filter_map(|alias| inside(alias, mount.at)).collect();
     if mounts.only().is_some() {
@@ -102,7 +102,7 @@ pub(super) async fn aliases(mounts: &MountTable, mount: &Mount<'_>, outer: &View
     let everywhere = names_of(mounts, &identities).await?;
     let here = mount.backend.names_of(&identities).await.map_err(|error| mount.told(error))?;
     for ((place, everywhere), here) in places.iter().zip(everywhere).zip(here) {
-        // A directory of this mount is in another one, too, or another one's directory is in this.
+        // A directory of this mount is also in another mount, or a directory of another mount is also in this one.
         let own = place.strip_prefix(mount.at).into_iter();
         let pairs = own.flat_map(|local| everywhere.iter().map(move |seen| (local.clone(), seen)));
         for (local, seen) in pairs.chain(here.iter().map(|local| (local.clone(), place))) {
@@ -116,7 +116,7 @@ pub(super) async fn aliases(mounts: &MountTable, mount: &Mount<'_>, outer: &View
     Ok(aliases)
 }
 
-/// An alias of a part of a table, as far as it is about what is mounted at `at`.
+/// Restricts an alias of the table to the mount at `at`.
 fn inside(alias: &Alias, at: &VirtualPath) -> Option<Alias> {
     match (at.strip_prefix(&alias.local), alias.local.strip_prefix(at)) {
         (Some(rest), _) => Some(Alias::new(VirtualPath::root(), rest.below(&alias.seen))),

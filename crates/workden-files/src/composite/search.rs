@@ -38,7 +38,7 @@ pub(super) async fn list(mounts: &MountTable, at: &Resolved, request: &ListReque
             let request = request.clone().view(view);
             match mount.backend.list(&mount.local(at), &request).await {
                 Ok(listing) => listing,
-                // Nothing is stored there, but something is mounted below.
+                // No backend stores the directory, but a mount is below it.
                 Err(error) if is_absence(&error) && mounts.leads_to_mounts(&at.real) && !mounts.is_mount(&at.real) => {
                     Listing::default()
                 }
@@ -61,7 +61,7 @@ fn is_absence(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotDirectory)
 }
 
-/// The names directly in a directory under which something is mounted.
+/// Returns the names in a directory that are mounts or lead to mounts.
 fn names_below(mounts: &MountTable, directory: &VirtualPath) -> impl Iterator<Item = String> {
     let depth = directory.depth();
     mounts.below(directory).filter_map(move |mount| mount.at.components().nth(depth).map(str::to_owned))
@@ -103,7 +103,7 @@ pub(super) async fn glob(mounts: &MountTable, at: &Resolved, request: &GlobReque
     Ok(kept.finish(skipped, completeness))
 }
 
-/// Every directory below `at` that is a mount or leads to one.
+/// Returns every directory below `at` that is a mount or leads to one.
 fn directories_to_mounts(mounts: &MountTable, at: &VirtualPath) -> impl Iterator<Item = VirtualPath> {
     let mut all: Vec<VirtualPath> = mounts
         .below(at)
@@ -123,10 +123,10 @@ pub(super) async fn grep(mounts: &MountTable, at: &Resolved, request: &GrepReque
         && mounts.leads_to_mounts(&at.real)
         && mount.backend.stat(local).await.is_ok_and(|entry| !entry.is_dir())
     {
-        // A file under the name of a directory that leads to mounts: the mounts cover it.
+        // A file with the name of a directory that leads to mounts is covered by them.
         places.remove(0);
     }
-    // Where there are several mounts, no backend knows all names of a file.
+    // With several mounts, no backend knows all names of a file.
     let settles = request.view.linked == Linked::Look && screen.has_rules() && mounts.only().is_none();
     let linked = if settles { Linked::Defer } else { request.view.linked.clone() };
     let outer = &request.view.clone().linked(linked);
@@ -157,8 +157,8 @@ pub(super) async fn grep(mounts: &MountTable, at: &Resolved, request: &GrepReque
     Ok(found)
 }
 
-/// Looks at all names of the files that a mount was in doubt about, in all mounts, and searches the
-/// mount again with those of which no name is hidden.
+/// Checks all names, in all mounts, of the files that a mount deferred, and searches the mount again for the files
+/// without a hidden name.
 async fn search_cleared(
     mounts: &MountTable,
     (mount, local): (&Mount<'_>, &Resolved),
@@ -166,7 +166,7 @@ async fn search_cleared(
     mut found: Grepped,
     request: GrepRequest,
 ) -> Result<Grepped> {
-    // The rules are about paths as the agent sees them, and this table is seen from above.
+    // Rules are about paths as the agent sees them, and this table may be inside another view.
     let everywhere = View::default().prefix(outer.prefix.clone()).part(outer.part.clone());
     let screen = WalkFilter::for_grep(&request.clone().view(everywhere.clone()), &VirtualPath::root())?;
     let paths: Vec<Resolved> = found.doubtful.iter().map(|path| Resolved::literal(path.below(mount.at))).collect();
@@ -197,7 +197,7 @@ async fn search_cleared(
     Ok(settled)
 }
 
-/// How each place is seen.
+/// Returns the view of each mount.
 async fn views(
     mounts: &MountTable,
     places: &[(Mount<'_>, Resolved)],
@@ -212,7 +212,7 @@ async fn views(
     Ok(views)
 }
 
-/// Where else a mount is seen, if there are rules to be kept.
+/// Returns the aliases of a mount, if rules apply.
 async fn aliases(mounts: &MountTable, mount: &Mount<'_>, screen: &WalkFilter, outer: &View) -> Result<Vec<Alias>> {
     match screen.has_rules() {
         true => names::aliases(mounts, mount, outer).await,
@@ -220,8 +220,8 @@ async fn aliases(mounts: &MountTable, mount: &Mount<'_>, screen: &WalkFilter, ou
     }
 }
 
-/// The mounts to search, each with the place to start at: the one that the directory is in, and
-/// those below that the request would enter.
+/// Returns the mounts to search, each with its starting path: the mount that contains the directory, and those below it
+/// that the request would enter.
 fn places<'a>(mounts: &'a MountTable, at: &Resolved, screen: &WalkFilter) -> Vec<(Mount<'a>, Resolved)> {
     let own = mounts.find(&at.real).map(|mount| {
         let local = mount.local(at);
@@ -234,7 +234,7 @@ fn places<'a>(mounts: &'a MountTable, at: &Resolved, screen: &WalkFilter) -> Vec
     own.into_iter().chain(inner).collect()
 }
 
-/// Whether a walk from `from` would get to the directory `to` by its name.
+/// Whether a walk from `from` would enter the directory `to`, judged by names.
 fn is_entered(screen: &WalkFilter, from: &VirtualPath, to: &VirtualPath) -> bool {
     std::iter::successors(Some(to.clone()), VirtualPath::parent).take_while(|path| path != from).all(|path| {
         let parent = path.parent().unwrap_or_else(VirtualPath::root);
@@ -243,8 +243,8 @@ fn is_entered(screen: &WalkFilter, from: &VirtualPath, to: &VirtualPath) -> bool
     })
 }
 
-/// The answers that count. What cannot be searched below is skipped and counted; the place that
-/// was named must be there, or be on the way to a mount.
+/// Returns the successful answers. A mount below that cannot be searched is skipped and counted; the requested
+/// directory must exist or lead to a mount.
 fn answers<'p, 'm, T>(
     mounts: &MountTable,
     at: &Resolved,

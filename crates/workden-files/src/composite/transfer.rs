@@ -1,4 +1,4 @@
-//! Copying a file from one mount to another, in pieces: a file of any size costs one piece of memory.
+//! Copying a file from one mount to another, in pieces: a file of any size needs memory for one piece.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) async fn copy_across(
     destination.wrote(destination.backend.write(to, content, expect).await)
 }
 
-/// The content of a file: at once when it is small, in pieces otherwise.
+/// Returns the content of a file: whole if it is small, otherwise in pieces.
 async fn content_of(source: &Mount<'_>, from: &Resolved) -> Result<Content> {
     let first = source.backend.read(from, ByteRange::Part { offset: 0, length: PIECE_BYTES }).await?;
     if first.size <= first.bytes.len() as u64 {

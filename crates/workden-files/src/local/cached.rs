@@ -1,11 +1,11 @@
-//! Looks that wait for nothing. A call of a tool looks at its path several times, and to go to another thread
-//! for each takes longer than the look; what the kernel has in memory is asked for on the spot instead, and so
-//! is the text of a small file.
+//! Lookups that never wait. A tool call looks at its path several times, and switching to another thread for each look
+//! takes longer than the look; facts that the kernel has in memory are read on this thread instead, and so is the text
+//! of a small file.
 //!
-//! Invariant: nothing here waits for a disk or a network, and nothing here answers "no". Paths are walked in
-//! the caches of the kernel alone (`RESOLVE_CACHED`), as strictly confined as ever, on the one mount of the
-//! root, and only where the file system of that keeps what it knows of a file in memory. What is not at hand,
-//! what is a link and what is not there is `None`: the caller then looks again, and may wait.
+//! Invariant: nothing here waits for a disk or a network, and nothing here answers "no". Paths are walked in the caches
+//! of the kernel alone (`RESOLVE_CACHED`), as strictly confined as ever, on the root's own mount, and only if its file
+//! system keeps the metadata of a file in memory. For uncached paths, links and missing paths the answer is `None`: the
+//! caller then looks again, and may wait.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -22,16 +22,16 @@ use super::{
     root::{Root, kind},
 };
 
-/// Content that is gone through in no more time than it takes to wake another thread.
+/// The size up to which reading content takes no longer than waking another thread.
 const SMALL_BYTES: usize = 32 * 1024;
 
-/// The path itself and what is at it, if something is, and no link is on the way or at its end.
+/// Returns the path itself with its entry, if it exists and neither contains a link nor is one.
 pub(super) fn resolve(root: &Root, typed: &VirtualPath, symlink: Symlink) -> Option<Resolved> {
     let (_, stat) = look(root, typed)?;
     let resolved = Resolved::literal(typed.clone());
     match (kind(&stat), symlink) {
         (FileType::Symlink, Symlink::Follow) => None,
-        // What a link leads to is another look.
+        // The target of a link needs another look.
         (FileType::Symlink, Symlink::NoFollow) => Some(resolved),
         _ => {
             let entry = entries::entry(root, None, typed.clone(), NameForm::Exact, &stat);
@@ -40,39 +40,39 @@ pub(super) fn resolve(root: &Root, typed: &VirtualPath, symlink: Symlink) -> Opt
     }
 }
 
-/// What is at a path.
+/// Returns the entry at a path.
 pub(super) fn stat(root: &Root, real: &VirtualPath) -> Option<Entry> {
     let (_, stat) = look(root, real)?;
-    // What a link leads to is another look.
+    // The target of a link needs another look.
     (kind(&stat) != FileType::Symlink).then(|| entries::entry(root, None, real.clone(), NameForm::Exact, &stat))
 }
 
-/// What is at a path, and all directories that it is in.
+/// Returns the identity of a file, with all directories above it.
 pub(super) fn identify(root: &Root, real: &VirtualPath) -> Option<FileIdentity> {
     let (directory, stat) = look(root, real)?;
     let above = identity::upwards_at_hand(directory.as_fd())?;
     Some(FileIdentity::new(file_id(&stat), above, entries::names(&stat)))
 }
 
-/// A window of the text of a small file.
+/// Returns a window of the text of a small file.
 pub(super) fn read_text(root: &Root, real: &VirtualPath, window: TextWindow) -> Option<Excerpt> {
     let (directory, before) = look(root, real)?;
-    // To open a FIFO or a device is to do something to it.
+    // Opening a FIFO or a device has side effects.
     small_size(&before)?;
     let file = root.file_at_hand(directory.as_fd(), real.name()?)?;
     let mut content = vec![0; small_size(&fs::fstat(&file).ok()?)?];
     let filled = in_memory(file.as_fd(), &mut content)?;
-    // Errors are left to the full read, which words them.
+    // The full read reports errors, with their messages.
     (filled == content.len()).then(|| scan::excerpt(real, &content.as_slice(), window).ok()).flatten()
 }
 
-/// The size of a regular file that is small.
+/// Returns the size of a small regular file.
 fn small_size(stat: &Stat) -> Option<usize> {
     let size = usize::try_from(entries::size(stat)).ok()?;
     (kind(stat) == FileType::RegularFile && size <= SMALL_BYTES).then_some(size)
 }
 
-/// Reads what is in memory of a file.
+/// Reads the part of a file that is in memory.
 #[cfg(target_os = "linux")]
 fn in_memory(file: BorrowedFd<'_>, content: &mut [u8]) -> Option<usize> {
     use rustix::io::{ReadWriteFlags, preadv2};
@@ -90,7 +90,7 @@ pub(super) fn has_one_name(root: &Root, real: &VirtualPath) -> bool {
     look(root, real).is_some_and(|(_, stat)| entries::names(&stat) == 1)
 }
 
-/// The directory that a path is in, and what is at the path; not for the root itself.
+/// Returns the parent directory of a path and the stat at the path; not for the root itself.
 fn look(root: &Root, real: &VirtualPath) -> Option<(OwnedFd, Stat)> {
     let (directory, name) = root.parent_at_hand(real)?;
     let stat = at(root, directory.as_fd(), name)?;
@@ -113,7 +113,7 @@ mod tests {
         *,
     };
 
-    /// A directory in memory, whose names are always at hand: a file, another name of it, and links.
+    /// Returns a directory in memory, whose names are always cached: with a file, another name of it, and links.
     fn ground() -> TempDir {
         let place = tempfile::tempdir_in("/dev/shm").unwrap();
         host::create_dir_all(place.path().join("a/b")).unwrap();
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn text_at_hand_is_what_a_proper_read_finds() {
-        // Not every file system says what it has in memory; that of the tests usually does.
+        // Not every file system reports what it has in memory; the one of the tests usually does.
         let place = tempfile::tempdir().unwrap();
         let root = open(&place, PathOpening::Detect, &[]);
         for (name, content) in

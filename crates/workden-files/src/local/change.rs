@@ -1,4 +1,4 @@
-//! The changes a backend makes: write, change and copy in terms of [`replace`], and rename.
+//! The changes of a backend: write, change and copy by means of [`replace`], and rename.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -30,7 +30,7 @@ pub(super) fn write(inner: &Inner, real: &VirtualPath, content: &Gathered, expec
     })
 }
 
-/// Reads the file, plans the change and writes the outcome: all under the directory's lock.
+/// Reads the file, plans the change and writes the result, all under the directory's lock.
 pub(super) fn change(inner: &Inner, real: &VirtualPath, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
     let mut outcome = Outcome::Replaced(0);
     let written = replace(inner, "edit", real, Target::File, |new, old| {
@@ -42,7 +42,7 @@ pub(super) fn change(inner: &Inner, real: &VirtualPath, change: &Change, expect:
             Expect::Anything | Expect::Version(_) => {}
         }
         Refusal::check_size(real, content.len() as u64, most)?;
-        // Most of a large file stays as it is: what comes before the change can be written already.
+        // Most of a large file stays unchanged: the part before the change can already be written.
         let plan = if content.len() < WORTH_A_THREAD {
             change.plan(real, &content)
         } else {
@@ -105,7 +105,7 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, if_exi
     }
     let failed = |errno| match errno {
         Errno::NOENT => Error::not_found("move", from),
-        // Said of an open this means that something was swapped; a rename says it of file systems.
+        // For an open, this error means that something was swapped; for a rename, that the file systems differ.
         Errno::XDEV => Error::new(
             ErrorKind::Unsupported,
             format!("cannot move `{from}` to `{to}`: they are on different file systems"),
@@ -121,7 +121,7 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, if_exi
         Err(errno) => return Err(failed(errno)),
     }
     let renamed = match if_exists {
-        // Two names of one file: the kernel would do nothing and say that it did.
+        // For two names of one file, the kernel would do nothing and report success.
         IfExists::Replace if are_two_names(&locks, (source.as_fd(), source_name), (destination.as_fd(), name)) => {
             fs::unlinkat(&source, source_name, AtFlags::empty())
         }
@@ -129,7 +129,7 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, if_exi
         IfExists::Replace | IfExists::Refuse => {
             fs::renameat_with(&source, source_name, &destination, name, RenameFlags::NOREPLACE).or_else(|errno| {
                 match errno {
-                    // Without it, what stood there was looked at under the lock a moment ago.
+                    // Without `NOREPLACE`, the check of the destination under the lock a moment ago must do.
                     Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP => {
                         fs::renameat(&source, source_name, &destination, name)
                     }
@@ -144,8 +144,8 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, if_exi
     inner.durability.sync_names(source.as_fd()).map_err(failed)
 }
 
-/// Whether two names are of one file, and really two: the file stays when one of them goes. Only
-/// under the locks of both directories.
+/// Whether two names are different names of one file, so that the file stays when one of them is removed. Only under
+/// the locks of both directories.
 fn are_two_names(
     (_, second): &(DirectoryLock<'_>, Option<DirectoryLock<'_>>),
     (source, from): (BorrowedFd<'_>, &str),
@@ -153,7 +153,7 @@ fn are_two_names(
 ) -> bool {
     let stat = |directory, name| fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
     let (Ok(one), Ok(two)) = (stat(source, from), stat(destination, to)) else { return false };
-    // In one directory, by whatever mounts, a name is itself, in any letter case.
+    // In one directory, even through several mounts, two names that differ only in letter case may be the same name.
     let is_itself = second.is_none() && from.to_lowercase() == to.to_lowercase();
     kind(&one) != FileType::Directory
         && (one.st_dev, one.st_ino) == (two.st_dev, two.st_ino)

@@ -1,4 +1,4 @@
-//! Making directories on the way to something, and taking them back when that comes to nothing.
+//! Making the missing parents of a path, and removing them again if the change fails.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -10,15 +10,14 @@ use workden_core::{Result, VirtualPath};
 
 use super::{Durability, errors::refused, root::Root};
 
-/// Directories that were made for a change; they go again unless it is kept.
+/// Directories that were made for a change; they are removed again unless it is kept.
 #[derive(Debug, Default)]
 pub(super) struct Made {
     made: Vec<(OwnedFd, String)>,
 }
 
 impl Made {
-    /// Opens a directory, making it and those above it where they are missing; errors name the
-    /// path that was asked for.
+    /// Opens a directory, and makes it and its parents if they are missing; errors name the requested path.
     pub(super) fn open(
         &mut self,
         root: &Root,
@@ -56,7 +55,7 @@ impl Made {
         Ok(at)
     }
 
-    /// Keeps what was made.
+    /// Keeps the new directories.
     pub(super) fn keep(mut self) {
         self.made.clear();
     }
@@ -65,7 +64,7 @@ impl Made {
 impl Drop for Made {
     fn drop(&mut self) {
         for (above, name) in self.made.drain(..).rev() {
-            // Fails, and rightly so, when something was put there meanwhile.
+            // Fails, as it should, if the directory is no longer empty.
             let _ = fs::unlinkat(above, name, AtFlags::REMOVEDIR);
         }
     }
@@ -75,7 +74,7 @@ pub(super) fn make_dir(root: &Root, real: &VirtualPath, durability: Durability) 
     let mut made = Made::default();
     match made.open(root, "make", real, real, durability) {
         Ok(_) => made.keep(),
-        // The one error that a directory call words otherwise: a file is in the way, at the end.
+        // The one error with another message for a directory call: a file has the last name of the path.
         Err(error) => {
             let in_the_way = root
                 .parent(real)

@@ -1,4 +1,4 @@
-//! What is there: stat and list, with links described by what they lead to inside the root.
+//! Stat and list, with links described by their targets inside the root.
 
 use std::{
     ffi::CStr,
@@ -43,7 +43,7 @@ pub(super) fn list(root: &Root, real: &VirtualPath, request: &ListRequest, aband
             return ControlFlow::Break(());
         }
         let (shown, form) = shown_name(name);
-        // What vanishes while it is listed was not there.
+        // Entries that vanish during the listing are left out.
         if let Ok(stat) = fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             let is_dir = kind(&stat) == FileType::Directory;
             if screen.admits(&context, &shown, is_dir) == Admission::Admit {
@@ -56,7 +56,7 @@ pub(super) fn list(root: &Root, real: &VirtualPath, request: &ListRequest, aband
     Ok(Listing::of(entries, request.keep))
 }
 
-/// A name as it is shown, and whether that is how it is spelled.
+/// Returns the shown form of a name, and whether it is the exact name.
 pub(super) fn shown_name(name: &CStr) -> (std::borrow::Cow<'_, str>, NameForm) {
     match name.to_str() {
         Ok(name) => (name.into(), NameForm::Exact),
@@ -64,8 +64,8 @@ pub(super) fn shown_name(name: &CStr) -> (std::borrow::Cow<'_, str>, NameForm) {
     }
 }
 
-/// The entry for something that was found at `path`; the screen, if there is one, says which links
-/// may be described by what they lead to.
+/// Returns the entry of a file found at `path`; the screen, if there is one, decides which links may be described by
+/// their targets.
 pub(super) fn entry(root: &Root, screen: Option<&WalkFilter>, path: VirtualPath, name: NameForm, stat: &Stat) -> Entry {
     if kind(stat) != FileType::Symlink {
         return described(path, name, Link::Direct, stat);
@@ -76,7 +76,7 @@ pub(super) fn entry(root: &Root, screen: Option<&WalkFilter>, path: VirtualPath,
     }
 }
 
-/// The stat of what a link leads to, if that is inside the root.
+/// Returns the stat of a link's target, if that is inside the root.
 fn led_to(root: &Root, screen: Option<&WalkFilter>, link: &VirtualPath) -> Result<Stat> {
     let target = links::resolve(root, link, Symlink::Follow)?;
     let failed = |errno| refused("look at", link, errno);
@@ -100,26 +100,26 @@ fn described(path: VirtualPath, name: NameForm, link: Link, stat: &Stat) -> Entr
     Entry::new(path, kind).size(size).modified(modified(stat)).link(link).name(name).names(names)
 }
 
-/// The size in a stat.
+/// Returns the size in a stat.
 pub(super) fn size(stat: &Stat) -> u64 {
     u64::try_from(stat.st_size).unwrap_or(0)
 }
 
-/// How many names a file has; everything else has one.
+/// Returns how many names a file has; everything else has one.
 pub(super) fn names(stat: &Stat) -> u64 {
     match kind(stat) {
-        // A file that is gone has none; how wide the number is differs by system.
+        // A removed file has none; the width of the number differs by system.
         FileType::RegularFile => u64::try_from(i128::from(stat.st_nlink)).unwrap_or(1).max(1),
         _ => 1,
     }
 }
 
-/// The time of the last change in a stat.
+/// Returns the time of the last change in a stat.
 pub(super) fn modified(stat: &Stat) -> Timestamp {
     Timestamp::from_nanos(i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec))
 }
 
-/// The stat of a name in an open directory, a link's own.
+/// Returns the stat of a name in an open directory, without following a link.
 pub(super) fn stat_name(directory: BorrowedFd<'_>, name: &CStr) -> Result<Stat, Errno> {
     fs::statat(directory.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW)
 }

@@ -1,11 +1,11 @@
-//! What the operating system says, in workden's words: a kind, a virtual path, never a host path.
+//! The errors of the operating system in workden's words: a kind and a virtual path, never a host path.
 
 use rustix::io::Errno;
 use workden_core::{Error, ErrorKind, VirtualPath};
 
 use super::root::Root;
 
-/// The error for a call that failed on this path.
+/// Returns the error for a call that failed on this path.
 pub(super) fn refused(verb: &str, path: &VirtualPath, errno: Errno) -> Error {
     let say = |kind, why: &str| Error::new(kind, format!("cannot {verb} `{path}`: {why}"));
     let refused = match errno {
@@ -31,14 +31,14 @@ pub(super) fn refused(verb: &str, path: &VirtualPath, errno: Errno) -> Error {
         other => say(ErrorKind::Io, &answered(other)),
     };
     let cause = std::io::Error::from(errno);
-    // What callers run into every day is theirs to tell; a failing disk is for operators, too.
+    // Everyday errors concern only the caller; a failing disk also concerns operators.
     if matches!(refused.kind(), ErrorKind::Io | ErrorKind::NoSpace | ErrorKind::Busy) {
         tracing::debug!(error = &cause as &dyn std::error::Error, path = %path, verb, "file call failed");
     }
     refused.with_source(cause)
 }
 
-/// Why the host directory of a workspace could not be opened: a kind and a few words, no host path.
+/// Returns why the host directory of a workspace could not be opened: a kind and a few words, without the host path.
 pub(super) fn root_refused(errno: Errno) -> (ErrorKind, String) {
     match errno {
         Errno::NOENT => (ErrorKind::NotFound, "there is no such directory".to_owned()),
@@ -53,7 +53,7 @@ pub(super) fn root_refused(errno: Errno) -> (ErrorKind, String) {
     }
 }
 
-/// An answer that has no words of its own here, by its name where that is known.
+/// Describes an error code without a message here, by its name if that is known.
 fn answered(errno: Errno) -> String {
     let name = match errno {
         Errno::IO => "EIO, an error of the device",
@@ -69,7 +69,7 @@ fn answered(errno: Errno) -> String {
     format!("the operating system answered {name}")
 }
 
-/// An error about a path that leads through a file, with the file that is on the way.
+/// Adds the file in the path to an error about a path through a file.
 pub(super) fn with_file_on_the_way(root: &Root, path: &VirtualPath, error: Error) -> Error {
     if error.kind() != ErrorKind::NotDirectory {
         return error;
@@ -80,13 +80,13 @@ pub(super) fn with_file_on_the_way(root: &Root, path: &VirtualPath, error: Error
     }
 }
 
-/// The error for a path that is no longer what it was when it was resolved.
+/// Returns the error for a path that changed since it was resolved.
 pub(super) fn moved(verb: &str, path: &VirtualPath) -> Error {
     Error::new(ErrorKind::Moved, format!("cannot {verb} `{path}`: it was moved or replaced while it was being opened"))
         .hint("try again")
 }
 
-/// The error for a FIFO, a socket or a device.
+/// Returns the error for a FIFO, a socket or a device.
 pub(super) fn not_regular(verb: &str, path: &VirtualPath) -> Error {
     Error::new(ErrorKind::NotRegular, format!("cannot {verb} `{path}`: it is a FIFO, a socket or a device"))
         .hint("only regular files are read and written")

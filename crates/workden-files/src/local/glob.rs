@@ -1,4 +1,4 @@
-//! Finding paths: the walk, the pattern, and a stat for what matches.
+//! Finding paths: the walk, the pattern, and a stat for each match.
 
 use std::{ffi::CStr, os::fd::AsFd, sync::atomic::AtomicBool};
 
@@ -63,7 +63,7 @@ impl GlobVisitor<'_> {
         if !self.pattern.is_match(&seen) || !self.screen.admits(context, &shown, is_dir).counted_in(&mut self.skipped) {
             return;
         }
-        // What vanishes meanwhile was not there.
+        // Entries that vanish meanwhile are left out.
         let Ok(stat) = entries::stat_name(directory.fd.as_fd(), name) else { return };
         let local = if context.seen == context.local { seen } else { context.local.child_unchecked(&shown) };
         let entry: Entry = entries::entry(self.root, Some(self.screen), local, form, &stat);

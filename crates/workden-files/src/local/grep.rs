@@ -1,4 +1,4 @@
-//! Finding lines: the walk, and ripgrep's searcher on what it opens.
+//! Finding lines: the walk, and ripgrep's searcher on the opened files.
 
 use std::{
     ffi::CStr,
@@ -30,9 +30,9 @@ use super::{
 };
 use crate::search::{DirectoryContext, FileSearch, LineSearch, LineWorker, TopMatches, WalkFilter};
 
-/// Files up to this size are read at once; larger ones as the search goes.
+/// Files up to this size are read at once; larger files are read during the search.
 const AT_ONCE_BYTES: usize = 1024 * 1024;
-/// Lines (and files without any) that a thread holds back at least before it hands them over.
+/// Lines (and files without lines) that a thread collects at least before it hands them over.
 const HELD_LINES: usize = 4_096;
 
 pub(super) fn grep(root: &Root, real: &VirtualPath, request: &GrepRequest, abandoned: &AtomicBool) -> Result<Grepped> {
@@ -43,7 +43,7 @@ pub(super) fn grep(root: &Root, real: &VirtualPath, request: &GrepRequest, aband
         kept: Mutex::new(TopMatches::new(request.keep)),
         matches: AtomicU64::new(0),
         ceiling: request.ceiling,
-        // Where more is kept, all threads together hold back no more than that.
+        // If more lines are kept, all threads together hold no more than the kept number.
         most_held: HELD_LINES.max(request.keep / MOST_THREADS),
         brake: &brake,
         screen: &screen,
@@ -102,7 +102,7 @@ struct GrepVisitor<'a> {
 }
 
 impl GrepVisitor<'_> {
-    /// Searches a file that was named itself.
+    /// Searches a file that the request names.
     fn search_named(&mut self, root: &Root, real: &VirtualPath) -> Result<()> {
         let file = OpenFile::open(root, "search", real)?;
         let screen = self.shared.screen;
@@ -132,7 +132,7 @@ impl GrepVisitor<'_> {
         let opened = open_for_reading(directory.fd.as_fd(), name).and_then(|fd| fs::fstat(&fd).map(|stat| (fd, stat)));
         let (fd, stat) = match opened {
             Ok(opened) => opened,
-            // Gone, or swapped for a link, since its name was read.
+            // The file was removed, or swapped for a link, after its name was read.
             Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) => return,
             Err(_) => {
                 self.skipped.unreadable += 1;
@@ -150,7 +150,7 @@ impl GrepVisitor<'_> {
         self.take(&directory.context, &shown, form, outcome);
     }
 
-    /// Whether no other name of a file speaks against searching it.
+    /// Whether no other name of a file forbids searching it.
     fn may_open(&mut self, context: &DirectoryContext, name: &str, stat: &Stat) -> bool {
         match self.shared.linked.ask(stat) {
             OtherNames::Fine => true,
@@ -178,7 +178,7 @@ impl GrepVisitor<'_> {
         }
     }
 
-    /// Reads the first `length` bytes into the buffer, or what there is.
+    /// Reads up to `length` bytes from the start of the file into the buffer.
     fn fill(&mut self, fd: &OwnedFd, length: usize) -> Result<(), Errno> {
         self.buffer.reserve(length);
         while self.buffer.len() < length {
@@ -213,7 +213,7 @@ impl GrepVisitor<'_> {
     }
 
     fn hand_over(&mut self) {
-        // What is in order here, at the same time as in other threads, is quickly put in order with the rest.
+        // Sorting here runs in parallel with other threads, and makes the final sort fast.
         self.held.sort_by(|a, b| a.path.cmp(&b.path));
         let mut kept = self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner);
         self.held.drain(..).for_each(|file| kept.push(file));
@@ -234,7 +234,7 @@ impl Visitor for GrepVisitor<'_> {
             }
             self.search_in(directory, name);
         }
-        // While they are at hand: to sort all of them later takes several times as long.
+        // Sorted while they are in the cache: sorting all of them later takes several times as long.
         if let Some(new) = self.held.get_mut(first..) {
             new.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         }
@@ -253,7 +253,7 @@ impl Visitor for GrepVisitor<'_> {
     }
 }
 
-/// A reader that ends early when the search has to.
+/// A reader that ends early when the search must stop.
 struct Braked<'a> {
     reader: FileReader<'a>,
     brake: &'a Brake<'a>,

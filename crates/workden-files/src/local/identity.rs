@@ -1,6 +1,6 @@
-//! Files by what they are, not by what they are called: which names lead to one and the same file.
+//! File identities: which names lead to the same file.
 //!
-//! Looking for names goes by descriptor below the root, like every walk.
+//! The search for names opens directories by descriptor below the root, like every walk.
 
 use std::{
     collections::HashMap,
@@ -27,7 +27,7 @@ use super::{
 };
 use crate::search::WalkFilter;
 
-/// What is at a path, and all directories that it is in.
+/// Returns the identity of the file at a path, with all directories above it.
 pub(super) fn identify(root: &Root, real: &VirtualPath) -> Result<FileIdentity> {
     let failed = |errno| refused("look at", real, errno);
     let Some((directory, name)) = root.parent(real).map_err(failed)? else {
@@ -41,13 +41,13 @@ pub(super) fn identify(root: &Root, real: &VirtualPath) -> Result<FileIdentity> 
     Ok(FileIdentity::new(file_id(&stat), above, entries::names(&stat)))
 }
 
-/// A directory and those above it, up to the root of the host. They are looked at, not opened.
+/// Returns the ids of a directory and its parents, up to the root of the host. They are not opened.
 fn upwards(directory: BorrowedFd<'_>) -> Result<Vec<FileId>, Errno> {
     let itself = file_id(&fs::fstat(directory)?);
     climb(itself, |above| fs::statat(directory, above, AtFlags::SYMLINK_NOFOLLOW).map(|stat| file_id(&stat)))
 }
 
-/// The same, without waiting for a file system that would ask a server.
+/// Like `upwards`, without waiting for a file system that would ask a server.
 #[cfg(target_os = "linux")]
 pub(super) fn upwards_at_hand(directory: BorrowedFd<'_>) -> Option<Vec<FileId>> {
     use rustix::fs::{StatxFlags, makedev, statx};
@@ -56,7 +56,7 @@ pub(super) fn upwards_at_hand(directory: BorrowedFd<'_>) -> Option<Vec<FileId>> 
 
     let itself = file_id(&fs::fstat(directory).ok()?);
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
-    // The way up from an open directory is in memory as long as it is open.
+    // The parents of an open directory stay in memory while it is open.
     let look = |above: String| {
         let stat = statx(directory, above, flags, StatxFlags::INO)?;
         Ok(scrambled((makedev(stat.stx_dev_major, stat.stx_dev_minor), stat.stx_ino)))
@@ -71,25 +71,25 @@ pub(super) fn upwards_at_hand(_: BorrowedFd<'_>) -> Option<Vec<FileId>> {
 
 fn climb(itself: FileId, look: impl Fn(String) -> Result<FileId, Errno>) -> Result<Vec<FileId>, Errno> {
     let mut ids = vec![itself];
-    // The kernel takes paths of 4,096 bytes.
+    // The kernel accepts paths of 4,096 bytes.
     for steps in 1..1_300 {
         match look("../".repeat(steps)) {
-            // The root of the host is above itself.
+            // The root of the host is its own parent.
             Ok(id) if ids.last() != Some(&id) => ids.push(id),
-            // No mount is above what may be seen.
+            // No mount can be above the directories that may be seen.
             Ok(_) | Err(_) => return Ok(ids),
         }
     }
-    // Half of the way would be taken for all of it.
+    // A partial list of parents would be mistaken for a complete one.
     Err(Errno::NAMETOOLONG)
 }
 
-/// Whether it takes a look to say that a file has no name here.
+/// Whether a search is needed to know that a file has no name here.
 pub(super) fn may_be_here(root: &Root, file: &FileIdentity) -> bool {
     file.names > 1 || file.file == root.id() || file.above.contains(&root.id())
 }
 
-/// The names below the root of each file.
+/// Returns the names of each file below the root.
 pub(super) fn names_of(root: &Root, files: &[FileIdentity], abandoned: &AtomicBool) -> Result<Vec<Vec<VirtualPath>>> {
     let linked: Vec<FileId> = files.iter().filter(|file| file.names > 1).map(|file| file.file).collect();
     let found = if linked.is_empty() { HashMap::new() } else { find(root, &linked, abandoned)? };
@@ -100,7 +100,7 @@ pub(super) fn names_of(root: &Root, files: &[FileIdentity], abandoned: &AtomicBo
     names.collect()
 }
 
-/// The other names of the files at these paths.
+/// Returns the other names of the files at these paths.
 pub(super) fn other_names(root: &Root, reals: &[VirtualPath], abandoned: &AtomicBool) -> Result<Vec<Vec<VirtualPath>>> {
     let ids: Vec<Option<FileId>> = reals.iter().map(|real| linked_file(root, real)).collect();
     let linked: Vec<FileId> = ids.iter().copied().flatten().collect();
@@ -115,14 +115,14 @@ pub(super) fn other_names(root: &Root, reals: &[VirtualPath], abandoned: &Atomic
     Ok(others.collect())
 }
 
-/// The file at a path, if it has several names.
+/// Returns the id of the file at a path, if it has several names.
 fn linked_file(root: &Root, real: &VirtualPath) -> Option<FileId> {
     let (directory, name) = root.parent(real).ok()??;
     let stat = fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     (entries::names(&stat) > 1).then(|| file_id(&stat))
 }
 
-/// The one name of what has one: from the root down, by what the directories on the way are.
+/// Returns the name of a file or directory with one name: descends from the root through the known directories.
 fn descend(root: &Root, file: &FileIdentity) -> Result<Option<VirtualPath>> {
     if file.file == root.id() {
         return Ok(Some(VirtualPath::root()));
@@ -132,7 +132,7 @@ fn descend(root: &Root, file: &FileIdentity) -> Result<Option<VirtualPath>> {
     for wanted in file.above[..depth].iter().rev().chain([&file.file]) {
         match named(root, &at, *wanted) {
             Ok(Some(name)) => at = at.child_unchecked(&name),
-            // It was moved or removed meanwhile.
+            // The file was moved or removed meanwhile.
             Ok(None) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
             Err(errno) => return Err(refused("look at", &at, errno)),
         }
@@ -140,7 +140,7 @@ fn descend(root: &Root, file: &FileIdentity) -> Result<Option<VirtualPath>> {
     Ok(Some(at))
 }
 
-/// The name of a thing in a directory.
+/// Returns the name of a file in a directory, by its id.
 fn named(root: &Root, directory: &VirtualPath, wanted: FileId) -> Result<Option<String>, Errno> {
     let opened = root.directory(directory)?;
     let mut found = None;
@@ -154,7 +154,7 @@ fn named(root: &Root, directory: &VirtualPath, wanted: FileId) -> Result<Option<
     Ok(found)
 }
 
-/// All names of files that have several.
+/// Finds all names of files with several names.
 fn find(root: &Root, wanted: &[FileId], abandoned: &AtomicBool) -> Result<HashMap<FileId, Vec<VirtualPath>>> {
     let screen = WalkFilter::for_glob(&GlobRequest::new("**"), &VirtualPath::root())?;
     let brake = Brake::new(limits::SEARCH_TIME, abandoned);

@@ -1,14 +1,14 @@
-//! Places that are not there: whatever the host has at these paths, no call sees or makes it.
+//! Excluded paths: no call sees or makes anything at these paths, whatever the host has there.
 //!
-//! Invariant: [`Root`](super::root::Root) asks before each of its opens and steps, and leaves their
-//! names out of each directory that is read. Paths come in real and are opened without meeting a
-//! link, so a place can be told by its path alone.
+//! Invariant: [`Root`](super::root::Root) checks before each of its opens and steps, and omits excluded names from each
+//! directory that is read. All paths are real and opened without meeting a link, so the path alone identifies an
+//! excluded place.
 
 use std::ffi::CStr;
 
 use workden_core::{Error, ErrorKind, Result, VirtualPath};
 
-/// The places of one root.
+/// The excluded paths of one root.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LeftOut(Vec<VirtualPath>);
 
@@ -21,12 +21,12 @@ impl LeftOut {
         }
     }
 
-    /// Whether a path is one of the places, or in one.
+    /// Whether a path is excluded, or below an excluded path.
     pub(super) fn covers(&self, real: &VirtualPath) -> bool {
         self.0.iter().any(|place| real.is_within(place))
     }
 
-    /// Refuses to make anything in one of the places.
+    /// Refuses to make anything at or below an excluded path.
     pub(super) fn check_new(&self, verb: &str, real: &VirtualPath) -> Result<()> {
         match self.0.iter().find(|place| real.is_within(place)) {
             None => Ok(()),
@@ -38,7 +38,7 @@ impl LeftOut {
         }
     }
 
-    /// Refuses to take a directory away with one of the places in it.
+    /// Refuses to move or remove a directory that contains an excluded path.
     pub(super) fn check_gone(&self, verb: &str, real: &VirtualPath) -> Result<()> {
         match self.0.iter().find(|place| place.is_within(real)) {
             None => Ok(()),
@@ -50,14 +50,14 @@ impl LeftOut {
         }
     }
 
-    /// Which names of a directory are places.
+    /// Returns the excluded names of a directory.
     pub(super) fn names_in(&self, directory: &VirtualPath) -> NamesLeftOut<'_> {
         let here = |place: &&VirtualPath| place.parent().as_ref() == Some(directory);
         NamesLeftOut(self.0.iter().filter(here).filter_map(VirtualPath::name).collect())
     }
 }
 
-/// The names of one directory that are not there.
+/// The excluded names of one directory.
 pub(super) struct NamesLeftOut<'a>(Vec<&'a str>);
 
 impl NamesLeftOut<'_> {

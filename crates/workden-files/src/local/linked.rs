@@ -1,7 +1,7 @@
-//! Files with several names in a grep under rules: none is opened of which a rule hides a name.
+//! Files with several names in a grep under rules: a file is not opened if a rule hides one of its names.
 //!
-//! What the rules hide is looked for once a search, when the first such file comes up: the whole
-//! workspace is walked, rules are asked of every path, and only what they hide is looked at.
+//! Hidden files are searched for once per grep, when the first file with several names is found: the whole workspace is
+//! walked, rules judge every path, and only hidden files are examined.
 
 use std::{collections::HashMap, ffi::CStr, os::fd::AsFd, sync::OnceLock};
 
@@ -19,17 +19,17 @@ use super::{
 };
 use crate::search::{Admission, WalkFilter};
 
-/// What to do about a file, as far as its other names tell.
+/// The decision about a file, judged by its other names.
 pub(super) enum OtherNames {
-    /// Nothing speaks against it.
+    /// The file may be searched.
     Fine,
-    /// Another name is hidden, or has to be asked about.
+    /// Another name is hidden, or needs approval.
     Objects(Admission),
     /// The mount table decides.
     Deferred,
 }
 
-/// What the rules of one search say of files with several names.
+/// The rules of one search for files with several names.
 pub(super) struct LinkedFiles<'a> {
     root: &'a Root,
     screen: &'a WalkFilter,
@@ -43,7 +43,7 @@ impl<'a> LinkedFiles<'a> {
         Self { root, screen, brake, request, hidden: OnceLock::new() }
     }
 
-    /// What the other names of an open file say.
+    /// Judges an open file by its other names.
     pub(super) fn ask(&self, stat: &Stat) -> OtherNames {
         if entries::names(stat) < 2 || !self.screen.has_rules() {
             return OtherNames::Fine;
@@ -55,7 +55,7 @@ impl<'a> LinkedFiles<'a> {
             Linked::Cleared(_) => OtherNames::Objects(Admission::Skip),
             Linked::Look => match self.hidden.get_or_init(|| self.look()) {
                 Some(hidden) => hidden.get(&id).map_or(OtherNames::Fine, |admission| OtherNames::Objects(*admission)),
-                // There was no time to look at all names: the search is over, too.
+                // There was no time to check all names: the search is over, too.
                 None => OtherNames::Objects(Admission::Skip),
             },
         }

@@ -1,7 +1,7 @@
-//! Following symbolic links inside the root: from a path as typed to the one that I/O may open.
+//! Following symbolic links inside the root: from a typed path to the real path that I/O may open.
 //!
-//! What comes out is only a path. The open that uses it meets no link, or fails; so a link that is
-//! swapped while this runs can make the answer useless, never dangerous.
+//! The result is only a path. The open that uses it meets no link, or fails; so a link that is swapped meanwhile can
+//! make the result useless, but never dangerous.
 
 use std::os::{
     fd::{AsFd, OwnedFd},
@@ -24,13 +24,13 @@ pub(super) fn resolve(root: &Root, typed: &VirtualPath, symlink: Symlink) -> Res
 struct Follow<'a> {
     root: &'a Root,
     typed: &'a VirtualPath,
-    /// Names still to go, the next one last.
+    /// The remaining names, the next one last.
     pending: Vec<String>,
-    /// Where the names so far have led: a path without links, and its directory while it is one.
+    /// The result of the names so far: a path without links, and its descriptor while it is a directory.
     real: VirtualPath,
     at: Option<OwnedFd>,
     followed: usize,
-    /// How many names the links had.
+    /// How many names the followed links had.
     named: usize,
 }
 
@@ -61,13 +61,13 @@ impl<'a> Follow<'a> {
 
     fn enter(&mut self, name: &str, keep: bool) -> Result<()> {
         let Some(at) = &self.at else {
-            // Below something that is not there, or is no directory: nothing to follow.
+            // Below a missing path or a file, there are no links to follow.
             self.real = self.real.child(name)?;
             return Ok(());
         };
         let below = self.real.child(name)?;
         if self.root.lacks(&below) {
-            // Not even the link that it may be.
+            // An excluded path is not even read as a link.
             (self.real, self.at) = (below, None);
             return Ok(());
         }
@@ -98,8 +98,8 @@ impl<'a> Follow<'a> {
             None => target,
             Some(from_root) => {
                 self.go_to(VirtualPath::root())?;
-                // Host tools write links with the host's path of the root; the agent's own have
-                // the workspace's. Both stay inside.
+                // Links made by host tools may contain the host path of the root; those made by the agent contain
+                // workspace paths. Both stay inside the root.
                 let host_root = self.root.host_path().as_os_str().as_bytes();
                 match target.strip_prefix(host_root) {
                     Some(inside) if inside.is_empty() || inside.starts_with(b"/") => inside,

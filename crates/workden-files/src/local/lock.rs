@@ -1,7 +1,7 @@
-//! A lock on a directory: workden's writers take it around a change to the names in it.
+//! A lock on a directory: workden's writers hold it while they change the names in the directory.
 //!
-//! Threads of one process wait for each other on a table in memory; processes wait on `flock`, which
-//! the kernel releases when its holder dies. Where a file system has no `flock`, the table remains.
+//! Threads of one process wait for each other on a table in memory; processes wait on `flock`, which the kernel
+//! releases when its holder dies. On a file system without `flock`, only the table protects.
 
 use std::{
     collections::HashSet,
@@ -19,7 +19,7 @@ use workden_core::VirtualPath;
 
 use super::root::Root;
 
-/// How long a writer waits for others.
+/// How long a writer waits for other writers.
 const PATIENCE: Duration = Duration::from_secs(20);
 const SHORTEST_WAIT: Duration = Duration::from_micros(100);
 const LONGEST_WAIT: Duration = Duration::from_millis(5);
@@ -29,7 +29,7 @@ pub(super) type DirectoryId = (u64, u64);
 static HELD: Mutex<Option<HashSet<DirectoryId>>> = Mutex::new(None);
 static RELEASED: Condvar = Condvar::new();
 
-/// Held until dropped.
+/// A lock that is held until it is dropped.
 #[derive(Debug)]
 pub(super) struct DirectoryLock<'fd> {
     directory: BorrowedFd<'fd>,
@@ -37,7 +37,7 @@ pub(super) struct DirectoryLock<'fd> {
     waited: Waited,
 }
 
-/// Whether a lock was to be had at once. Who had to wait may find the directory moved or removed.
+/// Whether the lock was free. After a wait, the directory may have been moved or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Waited {
     Not,
@@ -45,13 +45,13 @@ enum Waited {
 }
 
 impl<'fd> DirectoryLock<'fd> {
-    /// Waits for the lock on an open directory; `Errno::BUSY` when it is not to be had.
+    /// Waits for the lock on an open directory; `Errno::BUSY` if it stays taken.
     pub(super) fn take(directory: BorrowedFd<'fd>) -> Result<Self, Errno> {
         Self::take_within(directory, PATIENCE)
     }
 
-    /// Takes the lock if it is free. For a caller that holds another: waiting is for [`Self::take_both`]
-    /// alone, which has an order.
+    /// Takes the lock if it is free. For a caller that holds another lock: only [`Self::take_both`] may wait, because
+    /// it has an order.
     pub(super) fn take_if_free(directory: BorrowedFd<'fd>) -> Result<Self, Errno> {
         Self::take_within(directory, Duration::ZERO)
     }
@@ -60,14 +60,14 @@ impl<'fd> DirectoryLock<'fd> {
         let id = identify(directory)?;
         let deadline = Instant::now() + patience;
         let waited = wait_for_threads(id, deadline)?;
-        // From here on, dropping gives back what was taken.
+        // From here on, dropping releases the lock.
         let mut lock = Self { directory, id, waited };
         lock.waited = waited.max(wait_for_processes(directory, deadline)?);
         Ok(lock)
     }
 
-    /// Makes sure that a directory, opened before the lock was taken, is still at `real` if that took
-    /// waiting; `Errno::STALE` when it is not.
+    /// Checks after a wait that a directory, opened before the lock was taken, is still at `real`; `Errno::STALE` if it
+    /// is not.
     pub(super) fn check_place(&self, root: &Root, real: &VirtualPath, opened: BorrowedFd<'_>) -> Result<(), Errno> {
         if self.waited == Waited::Not {
             return Ok(());
@@ -79,7 +79,7 @@ impl<'fd> DirectoryLock<'fd> {
         }
     }
 
-    /// Takes the locks of two directories, always in the same order; one when they are the same.
+    /// Takes the locks of two directories, always in the same order; one lock if they are the same.
     pub(super) fn take_both(first: BorrowedFd<'fd>, second: BorrowedFd<'fd>) -> Result<(Self, Option<Self>), Errno> {
         let (one, two) = (identify(first)?, identify(second)?);
         if one == two {
@@ -93,7 +93,7 @@ impl<'fd> DirectoryLock<'fd> {
 
 impl Drop for DirectoryLock<'_> {
     fn drop(&mut self) {
-        // The descriptor is closed soon after, but another thread may be waiting now.
+        // The descriptor is closed soon after, but another thread may already be waiting.
         let _ = fs::flock(self.directory, FlockOperation::Unlock);
         let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(held) = held.as_mut() {
@@ -131,7 +131,7 @@ fn wait_for_processes(directory: BorrowedFd<'_>, deadline: Instant) -> Result<Wa
             Ok(()) => return Ok(waited),
             Err(Errno::WOULDBLOCK) if Instant::now() >= deadline => return Err(Errno::BUSY),
             Err(Errno::WOULDBLOCK | Errno::INTR) => thread::sleep(wait),
-            // No locks to be had on this file system.
+            // This file system has no locks.
             Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::BADF | Errno::NOSYS | Errno::INVAL) => return Ok(waited),
             Err(errno) => return Err(errno),
         }

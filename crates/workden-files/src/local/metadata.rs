@@ -1,7 +1,7 @@
-//! What a file keeps when its content is replaced: mode, owner, extended attributes and ACLs.
+//! The metadata that a file keeps when its content is replaced: mode, owner, extended attributes and ACLs.
 //!
-//! Set-user-ID, set-group-ID and file capabilities are not kept: as with an ordinary write, new
-//! content does not inherit the powers of the old.
+//! Set-user-ID, set-group-ID and file capabilities are not kept: as with an ordinary write, new content does not
+//! inherit the privileges of the old content.
 
 use std::{ffi::CStr, os::fd::BorrowedFd};
 
@@ -11,20 +11,20 @@ use rustix::{
     io::Errno,
 };
 
-/// The attribute in which Linux keeps a file's access control list.
+/// The attribute in which Linux stores a file's access control list.
 const ACCESS_LIST: &CStr = c"system.posix_acl_access";
 
-/// Gives a new file what the one it replaces has.
+/// Copies the metadata of the replaced file to the new file.
 pub(super) fn carry_over(old: BorrowedFd<'_>, stat: &Stat, new: BorrowedFd<'_>) -> Result<(), Errno> {
     let fresh = fs::fstat(new)?;
     let mut mode = Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
     if (fresh.st_uid, fresh.st_gid) != (stat.st_uid, stat.st_gid) {
         let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
-        // Only root can give files away; for other users the writer becomes the owner. The group
-        // stays where the writer is in it.
+        // Only root can change the owner; otherwise the writer becomes the owner. The group stays if the writer is a
+        // member.
         let given = fs::fchown(new, Some(owner), Some(group)).or_else(|_| fs::fchown(new, None, Some(group)));
         if given.is_err() && fresh.st_gid != stat.st_gid {
-            // What the one group may is not for another: that may no more than all others.
+            // The new group must not inherit the permissions of the old one: it gets those of all other users.
             let others = Mode::from_raw_mode((stat.st_mode & 0o007) << 3);
             mode &= others | Mode::RWXU | Mode::RWXO;
         }
@@ -39,7 +39,7 @@ fn carry_attributes(old: BorrowedFd<'_>, new: BorrowedFd<'_>) -> Result<(), Errn
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(()),
         Err(errno) => return Err(errno),
     };
-    // What the directory gives to new files is not what the old one had.
+    // The default ACL of the directory must not replace the missing ACL of the old file.
     if !names.split(|byte| *byte == 0).any(|name| name == ACCESS_LIST.to_bytes()) {
         match fs::fremovexattr(new, ACCESS_LIST) {
             Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS) => {}
@@ -54,7 +54,7 @@ fn carry_attributes(old: BorrowedFd<'_>, new: BorrowedFd<'_>) -> Result<(), Errn
         let value = sized(|buffer| fs::fgetxattr(old, name, spare_capacity(buffer)), || fs::fgetxattr_query(old, name));
         match value.and_then(|value| fs::fsetxattr(new, name, &value, XattrFlags::empty())) {
             Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => {}
-            // Labels are the system's to give.
+            // Only the system can set labels.
             Err(Errno::PERM | Errno::ACCESS) if is_label => {}
             Err(errno) => return Err(errno),
         }
@@ -62,7 +62,7 @@ fn carry_attributes(old: BorrowedFd<'_>, new: BorrowedFd<'_>) -> Result<(), Errn
     Ok(())
 }
 
-/// Reads something whose size has to be asked for first, and may change in between.
+/// Reads a value whose size has to be queried first, and may change in between.
 fn sized(
     read: impl Fn(&mut Vec<u8>) -> Result<usize, Errno>,
     ask: impl Fn() -> Result<usize, Errno>,

@@ -1,7 +1,7 @@
 //! `LocalBackend`: a host directory as a workspace.
 //!
-//! Invariant: what was checked is what is opened. Every path is resolved first, and opened by
-//! descriptor from the root without following a link; see [`root`] for the only two ways.
+//! Invariant: the opened path is the path that was checked. Every path is resolved first, and opened by descriptor from
+//! the root without following a link; see [`root`] for the only two ways.
 
 mod cached;
 mod change;
@@ -48,10 +48,10 @@ use crate::{
     composite::CompositeBackend,
 };
 
-/// Bytes of a content in pieces that are held in memory.
+/// Bytes of streamed content that are held in memory.
 const HELD_BYTES: usize = 256 * 1024;
 
-/// A host directory as a workspace. Clones share it.
+/// A host directory as a workspace. Clones share the directory.
 #[derive(Clone, Debug)]
 pub struct LocalBackend {
     inner: Arc<Inner>,
@@ -64,16 +64,16 @@ struct Inner {
     bound_files: BoundFiles,
 }
 
-/// What a loss of power may undo. Whatever is chosen, a process that dies loses nothing.
+/// What a power failure may undo. With every choice, a process that dies loses nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// A write of the last moments: content is on the disk before it takes the file's name, so that
-    /// the file is always whole, the old or the new one.
+    /// The most recent writes: content is on the disk before it gets the file's name, so that the file is always
+    /// complete, either old or new.
     #[default]
     Fsync,
-    /// Nothing: the name is on the disk, too, when the call returns.
+    /// Nothing: when the call returns, the name is on the disk, too.
     FsyncNames,
-    /// Anything that the system has not yet written by itself, a whole file included.
+    /// Everything that the system has not yet written by itself, even whole files.
     None,
 }
 
@@ -88,7 +88,7 @@ impl Durability {
     fn sync_names(self, directory: BorrowedFd<'_>) -> Result<(), Errno> {
         match self {
             Self::FsyncNames => match rustix::fs::fsync(directory) {
-                // Some file systems have nothing to sync on a directory.
+                // Some file systems cannot sync a directory.
                 Err(Errno::INVAL | Errno::ROFS) => Ok(()),
                 synced => synced,
             },
@@ -97,17 +97,17 @@ impl Durability {
     }
 }
 
-/// What to do about a file that is a mount of its own, which no rename can replace.
+/// How to write a file that is a mount itself, which no rename can replace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BoundFiles {
-    /// Refuse to write it.
+    /// Refuse the write.
     #[default]
     Refuse,
-    /// Write it in place: a reader may see half, and a writer that dies leaves half.
+    /// Write in place: a reader may see half of the content, and a writer that dies leaves half of it.
     WriteInPlace,
 }
 
-/// How a [`LocalBackend`] is opened.
+/// Options for opening a [`LocalBackend`].
 #[derive(Clone, Debug, Default)]
 pub struct LocalOptions {
     durability: Durability,
@@ -117,32 +117,31 @@ pub struct LocalOptions {
 }
 
 impl LocalOptions {
-    /// What a loss of power may undo.
+    /// Sets what a power failure may undo.
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// What to do about files that are mounts of their own.
+    /// Sets how to write files that are mounts themselves.
     #[must_use]
     pub fn bound_files(mut self, bound_files: BoundFiles) -> Self {
         self.bound_files = bound_files;
         self
     }
 
-    /// How paths are opened; for tests of the second way.
+    /// Sets how paths are opened; for tests of the second way.
     #[must_use]
     pub fn path_opening(mut self, opening: PathOpening) -> Self {
         self.opening = opening;
         self
     }
 
-    /// Leaves places out: whatever the directory has at these paths is not there for any call, and
-    /// links do not lead to it. Nothing can be made there, and what holds such a place can be
-    /// neither moved nor removed.
+    /// Excludes paths: no call sees what the directory has at these paths, and links do not lead there. Nothing can be
+    /// made there, and a directory that contains an excluded path can be neither moved nor removed.
     ///
-    /// A place is known by its path. Leave out only what is never renamed: mounts such as `/proc`.
+    /// An excluded place is identified by its path. Exclude only paths that are never renamed: mounts such as `/proc`.
     #[must_use]
     pub fn without(mut self, places: impl IntoIterator<Item = VirtualPath>) -> Self {
         self.left_out.extend(places);
@@ -153,22 +152,22 @@ impl LocalOptions {
     ///
     /// # Errors
     ///
-    /// When the directory cannot be opened, or nothing would be left of it. The host path is not in
-    /// the error: it may reach a model.
+    /// Returns an error if the directory cannot be opened, or all of it is excluded. The error does not contain the
+    /// host path, because it may reach a model.
     pub fn open(self, directory: impl AsRef<Path>) -> Result<LocalBackend> {
         self.open_as("the directory of the workspace", directory.as_ref())
     }
 
-    /// Opens a directory that is to be mounted at a path, which errors name.
+    /// Opens a directory to be mounted at a path, which errors name.
     ///
     /// # Errors
     ///
-    /// When the directory cannot be opened.
+    /// Returns an error if the directory cannot be opened.
     pub fn open_for(self, at: &VirtualPath, directory: impl AsRef<Path>) -> Result<LocalBackend> {
         self.open_as(&format!("the directory to mount at `{at}`"), directory.as_ref())
     }
 
-    /// Opens a directory that errors call by what it is to be.
+    /// Opens a directory that errors describe as `what`.
     fn open_as(self, what: &str, directory: &Path) -> Result<LocalBackend> {
         let left_out = LeftOut::new(self.left_out)?;
         let root = Root::open(directory, self.opening, left_out).map_err(|errno| {
@@ -192,22 +191,22 @@ impl LocalBackend {
     ///
     /// # Errors
     ///
-    /// When the directory cannot be opened.
+    /// Returns an error if the directory cannot be opened.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self> {
         Self::options().open(directory)
     }
 
-    /// Options to open a directory with.
+    /// Returns the default options for opening a directory.
     #[must_use]
     pub fn options() -> LocalOptions {
         LocalOptions::default()
     }
 
-    /// Several directories, each mounted at a path of its own.
+    /// Opens several directories, each mounted at its path.
     ///
     /// # Errors
     ///
-    /// When a directory cannot be opened, or two are to be at one path.
+    /// Returns an error if a directory cannot be opened, or two have the same path.
     pub fn open_several<P: AsRef<Path>>(
         directories: impl IntoIterator<Item = (VirtualPath, P)>,
     ) -> Result<CompositeBackend> {
@@ -218,7 +217,7 @@ impl LocalBackend {
         Ok(mounts.build())
     }
 
-    /// Waits for all of a content: in memory while it is small, on the disk otherwise.
+    /// Waits for the whole content of a stream: in memory while it is small, otherwise on the disk.
     async fn gather(&self, at: &Resolved, mut pieces: ContentStream) -> Result<Gathered> {
         let mut held = BytesMut::new();
         let mut spool = None;
@@ -243,7 +242,7 @@ impl LocalBackend {
         .await
     }
 
-    /// Does blocking work on what is at a resolved path; errors name the path as it was typed.
+    /// Runs blocking work on a resolved path; errors name the typed path.
     async fn run<T: Send + 'static>(
         &self,
         at: &Resolved,
@@ -258,7 +257,7 @@ impl LocalBackend {
     }
 }
 
-/// Refuses temporary files of workden's own: they do not exist for callers.
+/// Refuses workden's temporary files: they do not exist for callers.
 fn not_our_own(verb: &str, at: &Resolved) -> Result<()> {
     match is_our_own(&at.real) {
         true => Err(Error::not_found(verb, &at.typed)),
@@ -388,7 +387,7 @@ impl HostFiles for LocalBackend {
     }
 
     async fn find_other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
-        // A tree that moves has many files, and this is no place for many looks.
+        // A tree that moves has many files, and many lookups on this thread would take too long.
         if let [only] = files
             && cached::has_one_name(&self.inner.root, &only.real)
         {

@@ -5,8 +5,8 @@ use std::{ffi::CStr, ops::ControlFlow, os::fd::AsFd};
 use rustix::{fs::FileType, io::Errno};
 use workden_core::names;
 
-/// Calls `take` with every name in an open directory but `.`, `..` and workden's own temporary
-/// files, until it breaks off. The type may be `Unknown`.
+/// Calls `take` with every name in an open directory except `.`, `..` and workden's temporary files, until it breaks
+/// off. The type may be `Unknown`.
 pub(super) fn for_each_name(
     directory: impl AsFd,
     mut take: impl FnMut(&CStr, FileType) -> ControlFlow<()>,
@@ -17,7 +17,7 @@ pub(super) fn for_each_name(
     })
 }
 
-/// As [`for_each_name`], temporary files included, to clear a directory.
+/// Like [`for_each_name`], but includes temporary files, to clear a directory.
 pub(super) fn for_each_raw_name(
     directory: impl AsFd,
     mut take: impl FnMut(&CStr, FileType) -> ControlFlow<()>,

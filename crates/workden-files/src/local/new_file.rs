@@ -1,8 +1,8 @@
-//! The file that is written beside the one it is to replace.
+//! The new file that is written beside the file it replaces.
 //!
-//! Invariant: it has a name of workden's own until it is put in place, and is gone when that does
-//! not happen. Under the directory's lock there is only one of them, always of the same name, so
-//! that the next writer finds and removes what a dead one left.
+//! Invariant: the new file has a reserved name until it is put in place, and is removed if that does not happen. Under
+//! the directory's lock there is only one new file, always with the same name, so that the next writer finds and
+//! removes the file of a dead writer.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::blocking::beside;
 
-/// The file that is to take the place of another; gone again unless it does.
+/// The new file that replaces another; removed again unless it is put in place.
 pub(super) struct NewFile<'a> {
     directory: BorrowedFd<'a>,
     fd: OwnedFd,
@@ -36,10 +36,10 @@ pub(super) struct NewFile<'a> {
     pushed: u64,
 }
 
-/// How much is written before the disk is told to begin with it.
+/// How much is written before the disk is asked to start writing it.
 const PUSH_BYTES: u64 = 1 << 20;
 
-/// The file that is to be replaced; open, where it may be read.
+/// The file to be replaced; open if it may be read.
 #[derive(Debug)]
 pub(super) struct OldFile {
     pub(super) stat: Stat,
@@ -47,7 +47,7 @@ pub(super) struct OldFile {
 }
 
 impl<'a> NewFile<'a> {
-    /// Makes it, under the directory's lock.
+    /// Creates the file, under the directory's lock.
     pub(super) fn create(
         directory: BorrowedFd<'a>,
         verb: &'static str,
@@ -55,23 +55,23 @@ impl<'a> NewFile<'a> {
         replaced: Option<OldFile>,
         durability: Durability,
     ) -> Result<Self> {
-        // No other user may look in before it has the mode of the file that it replaces.
+        // No other user may open the file before it has the mode of the file that it replaces.
         let mode = Mode::from_raw_mode(if replaced.is_some() { 0o600 } else { 0o666 });
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         for nth in 0..8 {
             let name = format!("{TEMPORARY_PREFIX}{nth}");
             let created = match fs::openat(directory, &name, flags, mode) {
                 Err(Errno::EXIST) => {
-                    // Left by a writer that died: we hold the lock, so no living one has it.
+                    // A dead writer left this file: this call holds the lock, so no living writer uses it.
                     let _ = fs::unlinkat(directory, &name, AtFlags::empty());
                     fs::openat(directory, &name, flags, mode)
                 }
                 other => other,
             };
             match created {
-                // Something that cannot be removed has the name; take the next.
+                // The file with this name cannot be removed; try the next name.
                 Err(Errno::EXIST) => {}
-                // The directory itself was removed since it was opened.
+                // The directory itself was removed after it was opened.
                 Err(Errno::NOENT) => return Err(moved(verb, real)),
                 Err(errno) => return Err(refused(verb, real, errno)),
                 Ok(fd) => {
@@ -98,31 +98,30 @@ impl<'a> NewFile<'a> {
         ))
     }
 
-    /// The file, without its name.
+    /// Returns the file and removes its name.
     pub(super) fn without_name(self) -> Result<OwnedFd> {
         self.fd.try_clone().map_err(|_| refused(self.verb, self.real, Errno::MFILE))
     }
 
-    /// Adds to the content.
+    /// Appends to the content.
     pub(super) fn write(&mut self, content: &[u8]) -> Result<()> {
-        // In blocks that are still in the processor's cache when the kernel copies them.
+        // Written in blocks that are still in the processor's cache when the kernel copies them.
         content.chunks(BLOCK_BYTES).try_for_each(|block| {
             self.hasher.update(block);
             self.write_block(block)
         })
     }
 
-    /// Writes what will most likely be the beginning, while it is still being decided what follows.
-    /// Nothing is said yet: `write_all` keeps as much of it as fits.
+    /// Writes the probable start of the content, while the rest is still being planned. This is provisional:
+    /// `write_all` keeps the part that fits.
     pub(super) fn write_ahead(&mut self, beginning: &[u8]) -> Result<()> {
         beginning.chunks(BLOCK_BYTES).try_for_each(|block| self.write_block(block))?;
         self.ahead = self.written;
         Ok(())
     }
 
-    /// Writes pieces that are all in memory, and nothing after them. The first `ahead` bytes of them
-    /// may have been written ahead: those are not written again. When they are many bytes, the
-    /// version is computed beside it.
+    /// Writes the whole content from pieces in memory. The first `ahead` bytes of the pieces may have been written
+    /// ahead, and are not written again. For large content, the version is computed in parallel.
     pub(super) fn write_all(&mut self, pieces: &[&[u8]], ahead: usize) -> Result<()> {
         let total: usize = pieces.iter().map(|piece| piece.len()).sum();
         if total < WORTH_A_THREAD && self.ahead == 0 {
@@ -145,7 +144,7 @@ impl<'a> NewFile<'a> {
         sealed
     }
 
-    /// Gives it what the file it replaces has, and waits for the disk.
+    /// Copies the metadata of the replaced file, and waits for the disk.
     pub(super) fn seal(&mut self) -> Result<()> {
         if std::mem::replace(&mut self.is_sealed, true) {
             return Ok(());
@@ -153,19 +152,19 @@ impl<'a> NewFile<'a> {
         let carried = match &self.replaced {
             None => Ok(()),
             Some(OldFile { stat, fd: Some(old) }) => metadata::carry_over(old.as_fd(), stat, self.fd.as_fd()),
-            // One that may be written but not read keeps its mode; its attributes cannot be seen.
+            // A file that may be written but not read keeps its mode; its attributes cannot be read.
             Some(OldFile { stat, fd: None }) => fs::fchmod(&self.fd, Mode::from_raw_mode(stat.st_mode & 0o777)),
         };
         let synced = carried.and_then(|()| self.durability.sync_content(self.fd.as_fd()));
         synced.map_err(|errno| refused(self.verb, self.real, errno))
     }
 
-    /// The version of what was written.
+    /// Returns the version of the written content.
     pub(super) fn version(&self) -> Version {
         self.hasher.finish()
     }
 
-    /// Writes what is not yet written of the pieces.
+    /// Writes the part of the pieces that is not yet written.
     fn write_rest(&mut self, pieces: &[&[u8]]) -> Result<()> {
         let mut skip = usize::try_from(self.written).unwrap_or(usize::MAX);
         for piece in pieces {
@@ -176,14 +175,14 @@ impl<'a> NewFile<'a> {
         Ok(())
     }
 
-    /// Lets the disk begin with what is written so far, if it will be waited for: it works while
-    /// the rest is written, instead of after it.
+    /// Asks the disk to start writing, if the call will wait for it: the disk then works while the rest is written,
+    /// instead of after it.
     fn push_to_disk(&mut self) {
         if self.durability != Durability::None && self.written >= self.pushed + PUSH_BYTES {
             #[cfg(target_os = "linux")]
             {
-                // What is dirty cannot be dropped; Linux starts to write it. Only a hint: whether it
-                // was taken is seen to by the sync of the whole.
+                // Dirty pages cannot be dropped; Linux starts to write them. This is only a hint: the final sync
+                // ensures that everything is written.
                 let length = std::num::NonZeroU64::new(self.written - self.pushed);
                 let _ = fs::fadvise(&self.fd, self.pushed, length, fs::Advice::DontNeed);
             }
@@ -207,7 +206,7 @@ impl<'a> NewFile<'a> {
         Ok(())
     }
 
-    /// Gives it the name of the file that it replaces.
+    /// Renames the new file to the name of the file that it replaces.
     pub(super) fn put_in_place(mut self, name: &str, if_exists: IfExists, bound: BoundFiles) -> Result<()> {
         let Some(temporary) = self.name.take() else { return Ok(()) };
         let renamed = match if_exists {
@@ -234,7 +233,7 @@ impl<'a> NewFile<'a> {
         }
     }
 
-    /// For a file that is a mount: not atomic, which is why it has to be asked for by name.
+    /// Overwrites a file that is a mount: not atomic, so an option must request it.
     fn write_in_place(&self, name: &str) -> Result<()> {
         let failed = |errno| refused(self.verb, self.real, errno);
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -263,10 +262,10 @@ impl Drop for NewFile<'_> {
     }
 }
 
-/// Renames where nothing may be there yet.
+/// Renames a file to a name that must be free.
 pub(super) fn rename_to_free(directory: BorrowedFd<'_>, from: &str, to: &str) -> Result<(), Errno> {
     match fs::renameat_with(directory, from, directory, to, RenameFlags::NOREPLACE) {
-        // File systems without it: a hard link does not replace either.
+        // On file systems without this flag, a hard link does not replace a file either.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
             fs::linkat(directory, from, directory, to, AtFlags::empty())?;
             fs::unlinkat(directory, from, AtFlags::empty())

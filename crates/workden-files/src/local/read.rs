@@ -1,4 +1,4 @@
-//! Reading regular files, and nothing else: by size as it was at the open, in bounded memory.
+//! Reading regular files, and nothing else: up to their size at the open, in bounded memory.
 
 use std::{
     io::{self, Read},
@@ -23,7 +23,7 @@ use super::{
     root::{Root, kind},
 };
 
-/// A regular file that is open for reading, and what it was like then.
+/// A regular file that is open for reading, and its stat at that time.
 #[derive(Debug)]
 pub(super) struct OpenFile {
     pub(super) fd: OwnedFd,
@@ -42,7 +42,7 @@ impl OpenFile {
     /// Opens the file `name` in an open directory.
     pub(super) fn open_in(directory: BorrowedFd<'_>, name: &str, verb: &str, real: &VirtualPath) -> Result<Self> {
         let failed = |errno| refused(verb, real, errno);
-        // Looking before opening: to open a FIFO or a device is to do something to it.
+        // The stat comes before the open: opening a FIFO or a device has side effects.
         let before = fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
         check_regular(verb, real, &before)?;
         let fd = open_for_reading(directory, name).map_err(failed)?;
@@ -51,12 +51,12 @@ impl OpenFile {
         Ok(Self { fd, stat })
     }
 
-    /// Its size when it was opened.
+    /// Returns the size of the file when it was opened.
     pub(super) fn size(&self) -> u64 {
         entries::size(&self.stat)
     }
 
-    /// All of it, if it is no larger than `most`.
+    /// Returns the whole content, if it has at most `most` bytes.
     pub(super) fn whole(&self, verb: &str, real: &VirtualPath, most: u64) -> Result<Bytes> {
         let size = self.size();
         if size > most {
@@ -65,16 +65,16 @@ impl OpenFile {
         read_range(self.fd.as_fd(), 0, size).map_err(|errno| refused(verb, real, errno))
     }
 
-    /// Closes it elsewhere: when it has just been replaced, closing it frees all its blocks.
+    /// Closes the file on another thread: closing a file that was just replaced frees all of its blocks.
     pub(super) fn close_later(self) {
         if self.size() >= WORTH_A_THREAD as u64 {
             let closed = thread::Builder::new().name("close".to_owned()).spawn(move || drop(self.fd));
-            // Without a thread it was closed right here.
+            // If there is no thread, the file was closed on this one.
             drop(closed);
         }
     }
 
-    /// Goes through it in blocks.
+    /// Reads the file in blocks.
     pub(super) fn for_each_block(
         &self,
         verb: &str,
@@ -93,7 +93,7 @@ impl OpenFile {
         }
     }
 
-    /// A reader from the start, to the size it had when it was opened.
+    /// Returns a reader from the start up to the size when the file was opened.
     pub(super) fn reader(&self) -> FileReader<'_> {
         FileReader { fd: self.fd.as_fd(), at: 0, end: self.size() }
     }
@@ -105,7 +105,7 @@ pub(super) fn open_for_reading(directory: BorrowedFd<'_>, name: impl rustix::pat
     fs::openat(directory, name, flags, Mode::empty())
 }
 
-/// Refuses what is not a regular file.
+/// Refuses files that are not regular.
 pub(super) fn check_regular(verb: &str, real: &VirtualPath, stat: &Stat) -> Result<()> {
     match kind(stat) {
         FileType::RegularFile => Ok(()),
@@ -115,7 +115,7 @@ pub(super) fn check_regular(verb: &str, real: &VirtualPath, stat: &Stat) -> Resu
     }
 }
 
-/// Reads a file from the start to a fixed end, however it grows meanwhile.
+/// Reads a file from the start to a fixed end, even if it grows meanwhile.
 #[derive(Debug)]
 pub(super) struct FileReader<'a> {
     fd: BorrowedFd<'a>,
@@ -173,7 +173,7 @@ pub(super) fn read(root: &Root, real: &VirtualPath, range: ByteRange) -> Result<
 /// Bytes that are read and written at a time: they stay in the processor's cache in between.
 pub(super) const BLOCK_BYTES: usize = 256 * 1024;
 
-/// Content for which a second thread gains more than it costs.
+/// The size from which a second thread saves more time than it costs.
 pub(super) const WORTH_A_THREAD: usize = 2 * 1024 * 1024;
 
 fn read_range(fd: BorrowedFd<'_>, start: u64, end: u64) -> Result<Bytes, Errno> {
@@ -182,7 +182,7 @@ fn read_range(fd: BorrowedFd<'_>, start: u64, end: u64) -> Result<Bytes, Errno> 
         return Ok(Bytes::new());
     }
     let mut content = Vec::new();
-    // A file that is too large for the memory there is must not end the process.
+    // A file that does not fit in memory must not end the process.
     content.try_reserve_exact(length).map_err(|_| Errno::NOMEM)?;
     while content.len() < length {
         let at = start + content.len() as u64;
@@ -192,7 +192,7 @@ fn read_range(fd: BorrowedFd<'_>, start: u64, end: u64) -> Result<Bytes, Errno> 
             Err(errno) => return Err(errno),
         }
     }
-    // The allocator may have given more room than asked for, and the file may have grown into it.
+    // The allocator may have reserved more than requested, and the file may have grown into that space.
     content.truncate(length);
     Ok(Bytes::from(content))
 }

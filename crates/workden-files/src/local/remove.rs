@@ -1,5 +1,5 @@
-//! Removing by descriptor: no link is followed, and what is swapped in meanwhile is removed as what
-//! it is, inside the root.
+//! Removing by descriptor: no link is followed, and an entry that is swapped in meanwhile is removed itself, inside the
+//! root.
 
 use std::{
     ffi::{CStr, CString},
@@ -45,7 +45,7 @@ pub(super) fn remove(inner: &Inner, real: &VirtualPath, what: Removal) -> Result
     inner.durability.sync_names(directory).map_err(failed)
 }
 
-/// Removes one directory, with the temporary file that a dead writer may have left in it.
+/// Removes one directory, including the temporary file that a dead writer may have left in it.
 fn remove_empty(root: &Root, directory: BorrowedFd<'_>, real: &VirtualPath) -> Result<(), Errno> {
     let name = real.name().unwrap_or_default();
     match fs::unlinkat(directory, name, AtFlags::REMOVEDIR) {
@@ -59,19 +59,19 @@ fn remove_empty(root: &Root, directory: BorrowedFd<'_>, real: &VirtualPath) -> R
 
 fn clear_leftovers(root: &Root, directory: BorrowedFd<'_>, real: &VirtualPath) {
     let Ok(inside) = root.step_into(directory, real) else { return };
-    // The holder of the lock is alive, and the directory is not empty.
+    // If the lock is taken, its holder is alive, and the directory is not empty.
     let Ok(_lock) = DirectoryLock::take_if_free(inside.as_fd()) else { return };
     let _ = fs::unlinkat(&inside, format!("{TEMPORARY_PREFIX}0"), AtFlags::empty());
 }
 
-/// A directory on the way down: which it is, what is left to enter in it, and its own name.
+/// A directory on the current path: its id, its remaining subdirectories, and its name.
 struct Level {
     id: DirectoryId,
     below: Vec<CString>,
     name: CString,
 }
 
-/// Goes down and up with one descriptor: a tree may have more levels than a process has descriptors.
+/// Removes a tree with one descriptor, because a tree may have more levels than a process has descriptors.
 fn remove_tree(above: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
     let top = CString::new(name).map_err(|_| Errno::INVAL)?;
     let mut at = open_directory(above, &top)?;
@@ -83,7 +83,7 @@ fn remove_tree(above: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
                     levels.push(empty_out(fd.as_fd(), next)?);
                     at = fd;
                 }
-                // Swapped for something else meanwhile: remove that.
+                // The directory was swapped for something else meanwhile, which is removed.
                 Err(Errno::NOTDIR | Errno::LOOP) => fs::unlinkat(&at, &next, AtFlags::empty())?,
                 Err(Errno::NOENT) => {}
                 Err(errno) => return Err(errno),
@@ -105,20 +105,20 @@ fn remove_tree(above: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Opens the directory above, if it is still the one that we came from.
+/// Opens the parent directory, if it is still the expected one.
 fn go_up(at: BorrowedFd<'_>, expected: DirectoryId) -> Result<OwnedFd, Errno> {
     let above = open_directory(at, c"..")?;
     if identify(above.as_fd())? == expected { Ok(above) } else { Err(Errno::STALE) }
 }
 
-/// Removes all but the directories in a directory, and takes note of those.
+/// Removes everything but the subdirectories of a directory, and returns those.
 fn empty_out(fd: BorrowedFd<'_>, name: CString) -> Result<Level, Errno> {
     let mut below = Vec::new();
     let mut failure = None;
     for_each_raw_name(fd, |name, _| {
         match fs::unlinkat(fd, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
-            // Linux says the first of a directory, others the second.
+            // For a directory, Linux returns the first error, other systems return the second.
             Err(Errno::ISDIR | Errno::PERM) if is_directory(fd, name) => below.push(name.to_owned()),
             Err(errno) => {
                 failure = Some(errno);

@@ -1,7 +1,7 @@
-//! Replacing a file whole: temporary sibling, fsync, rename.
+//! Replacing a file as a whole: temporary sibling, fsync, rename.
 //!
-//! Invariant: a reader sees the old or the new file. A file whose content was read for the change is
-//! compared again right before the rename, so that a foreign writer is noticed up to that moment.
+//! Invariant: a reader sees the old or the new file. A file whose content was read for the change is compared again
+//! right before the rename, so that a foreign writer is detected up to that moment.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -23,17 +23,16 @@ use super::{
     read::{self, OpenFile},
 };
 
-/// What a change wants to find.
+/// The file that a change expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// What a write expects; content is read only to compare a version.
+    /// The expectation of a write; content is read only to compare a version.
     Expect(Expect),
-    /// A file, which the change reads.
+    /// An existing file, which the change reads.
     File,
 }
 
-/// Replaces the file at `real` by what `produce` writes. It is given the file before the change
-/// where [`Target`] wants one.
+/// Replaces the file at `real` by the output of `produce`, which gets the current file if [`Target`] requires one.
 pub(super) fn replace(
     inner: &Inner,
     verb: &'static str,
@@ -105,7 +104,7 @@ pub(super) fn replace(
     Ok(Written::new(real.clone(), version, replaced))
 }
 
-/// What is there before a write; refuses what cannot be replaced.
+/// Returns the stat of the current file; refuses one that cannot be replaced.
 fn look_before(directory: BorrowedFd<'_>, name: &str, verb: &str, real: &VirtualPath) -> Result<Option<Stat>> {
     let stat = match fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => stat,
@@ -113,20 +112,20 @@ fn look_before(directory: BorrowedFd<'_>, name: &str, verb: &str, real: &Virtual
         Err(errno) => return Err(refused(verb, real, errno)),
     };
     read::check_regular(verb, real, &stat)?;
-    // A rename would get past this, and root past any permission: a read-only file is a wish.
+    // A rename would ignore the mode, and root ignores any permission, but a read-only file should stay unchanged.
     if stat.st_mode & 0o222 == 0 {
         return Err(Error::new(ErrorKind::ReadOnly, format!("cannot {verb} `{real}`: the file is read-only"))
             .hint("make it writable first, or write to another file"));
     }
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match fs::openat(directory, name, flags, Mode::empty()) {
-        // A program that runs can be replaced, though not written.
+        // A running program can be replaced, although it cannot be written.
         Ok(_) | Err(Errno::TXTBSY) => Ok(Some(stat)),
         Err(errno) => Err(refused(verb, real, errno)),
     }
 }
 
-/// Makes sure that the file that was read is still the one at its name, as it was.
+/// Checks that the name still leads to the file that was read, and that the file is unchanged.
 fn unchanged(directory: BorrowedFd<'_>, name: &str, file: &OpenFile, verb: &str, real: &VirtualPath) -> Result<()> {
     let stamp = |stat: &Stat| {
         (stat.st_dev, stat.st_ino, stat.st_size, entries::modified(stat), stat.st_ctime, stat.st_ctime_nsec)

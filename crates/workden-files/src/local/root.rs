@@ -1,9 +1,9 @@
-//! `Root`: the directory that is `/`, and the only two ways to open anything below it.
+//! `Root`: the directory that callers see as `/`, and the only two ways to open anything below it.
 //!
-//! Invariant: nothing outside the root is ever opened. `openat2` is told to stay beneath and to
-//! meet no link; where the kernel has no `openat2`, each component is opened from the one above
-//! without following links. Paths come in resolved, so a link on the way means that something was
-//! swapped, and the open fails with `LOOP`. Places that are left out are not there for any of it.
+//! Invariant: nothing outside the root is ever opened. `openat2` is told to stay beneath the root and to meet no link;
+//! on kernels without `openat2`, each component is opened from its parent without following links. All paths are
+//! resolved before, so a link in a path means that something was swapped, and the open fails with `LOOP`. Excluded
+//! paths do not exist for any of these calls.
 
 use std::{
     ffi::CStr,
@@ -23,14 +23,14 @@ use super::{file_id::file_id, left_out::LeftOut, names_in::for_each_name};
 /// How paths below the root are opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PathOpening {
-    /// With `openat2` where the kernel has it, step by step elsewhere.
+    /// With `openat2` if the kernel has it, otherwise step by step.
     #[default]
     Detect,
     /// Step by step, without following links.
     StepByStep,
 }
 
-/// Longer paths are opened step by step: the kernel takes no more than this at once.
+/// Longer paths are opened step by step, because the kernel accepts no longer ones at once.
 const LONGEST_AT_ONCE: usize = 4000;
 
 #[derive(Debug)]
@@ -39,16 +39,16 @@ pub(super) struct Root {
     id: FileId,
     host_path: PathBuf,
     at_once: bool,
-    /// Whether what the kernel knows can be asked for without waiting.
+    /// Whether cached facts can be read from the kernel without waiting.
     answers_at_once: bool,
     left_out: LeftOut,
 }
 
-/// A directory for I/O on the names in it.
+/// The flags for a directory, for I/O on the names in it.
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 impl Root {
-    /// Opens the host directory, links followed: a link names the directory that it leads to.
+    /// Opens the host directory, following links: a link stands for its target.
     pub(super) fn open(directory: &Path, opening: PathOpening, left_out: LeftOut) -> Result<Self, Errno> {
         let fd = fs::open(directory, DIRECTORY, Mode::empty())?;
         let host_path = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
@@ -58,12 +58,12 @@ impl Root {
         Ok(Self { fd, id, host_path, at_once, answers_at_once, left_out })
     }
 
-    /// Where the root is on the host. For reading link targets only; never opened again.
+    /// Returns the host path of the root. It is used only to read link targets, and never opened again.
     pub(super) fn host_path(&self) -> &Path {
         &self.host_path
     }
 
-    /// What tells the root from all other directories.
+    /// Returns the identity of the root.
     pub(super) fn id(&self) -> FileId {
         self.id
     }
@@ -86,7 +86,7 @@ impl Root {
         Ok(at)
     }
 
-    /// Opens the directory that a path is in; `None` for the root itself.
+    /// Opens the parent directory of a path; `None` for the root itself.
     pub(super) fn parent<'p>(&self, real: &'p VirtualPath) -> Result<Option<(OwnedFd, &'p str)>, Errno> {
         if self.left_out.covers(real) {
             return Err(Errno::NOENT);
@@ -97,7 +97,7 @@ impl Root {
         }
     }
 
-    /// The directory that a path is in, to look at and not to list, if that takes no waiting.
+    /// Opens the parent directory of a path for lookups, but not for listing, if that is possible without waiting.
     pub(super) fn parent_at_hand<'p>(&self, real: &'p VirtualPath) -> Option<(OwnedFd, &'p str)> {
         if !self.answers_at_once || self.left_out.covers(real) || real.relative().len() > LONGEST_AT_ONCE {
             return None;
@@ -107,17 +107,17 @@ impl Root {
         Some((at_once::look_at_hand(self.fd.as_fd(), relative)?, name))
     }
 
-    /// What has this name in a directory of `parent_at_hand`, be it a link, if that takes no waiting.
+    /// Opens the file or link `name` in a directory of `parent_at_hand`, if that is possible without waiting.
     pub(super) fn name_at_hand(&self, directory: BorrowedFd<'_>, name: &str) -> Option<OwnedFd> {
         at_once::look_at_hand(directory, name)
     }
 
-    /// The same, to read it; for what was seen to be a regular file.
+    /// Opens a known regular file for reading, under the same conditions.
     pub(super) fn file_at_hand(&self, directory: BorrowedFd<'_>, name: &str) -> Option<OwnedFd> {
         at_once::open_at_hand(directory, name, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)
     }
 
-    /// Opens a directory from the one above it, if it is one and no link.
+    /// Opens a directory from its parent, unless it is a link.
     pub(super) fn step_into(&self, above: BorrowedFd<'_>, real: &VirtualPath) -> Result<OwnedFd, Errno> {
         match real.name() {
             Some(name) if !self.left_out.covers(real) => step_into_unchecked(above, name),
@@ -125,7 +125,7 @@ impl Root {
         }
     }
 
-    /// Whether whatever the host has at a path is not there.
+    /// Whether a path is excluded.
     pub(super) fn lacks(&self, real: &VirtualPath) -> bool {
         self.left_out.covers(real)
     }
@@ -136,13 +136,12 @@ impl Root {
         self.left_out.check_new(verb, real)
     }
 
-    /// Refuses to take away what holds a place that is left out.
+    /// Refuses to move or remove a directory that contains an excluded path.
     pub(super) fn check_gone(&self, verb: &str, real: &VirtualPath) -> Result<()> {
         self.left_out.check_gone(verb, real)
     }
 
-    /// Calls `take` with every name in an open directory that is there for workden's callers, until
-    /// it breaks off. The type may be `Unknown`.
+    /// Calls `take` with every visible name in an open directory, until it breaks off. The type may be `Unknown`.
     pub(super) fn for_each_name_in(
         &self,
         real: &VirtualPath,
@@ -156,7 +155,7 @@ impl Root {
         })
     }
 
-    /// What is no directory on the way to a path, if that is so.
+    /// Returns the first component of a path that is not a directory, if there is one.
     pub(super) fn file_above(&self, real: &VirtualPath) -> Option<VirtualPath> {
         let mut at = self.directory(&VirtualPath::root()).ok()?;
         let mut above = VirtualPath::root();
@@ -171,7 +170,7 @@ impl Root {
         None
     }
 
-    /// Whether a path has no link in it, told in one call: `None` when that cannot be told so.
+    /// Whether a path contains no link, determined in one system call; `None` if that is not possible.
     pub(super) fn has_no_link(&self, typed: &VirtualPath, keep_last: bool) -> Option<bool> {
         if self.left_out.covers(typed) {
             return Some(true);
@@ -187,10 +186,10 @@ impl Root {
     }
 }
 
-/// Opens the directory `name` in `at`, if it is one and no link, whether it is left out or not.
+/// Opens the directory `name` in `at`, unless it is a link, even if it is excluded.
 fn step_into_unchecked(at: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Errno> {
     fs::openat(at, name, DIRECTORY.union(OFlags::NOFOLLOW), Mode::empty()).map_err(|errno| match errno {
-        // A link is "not a directory" here; the difference decides whether to try again.
+        // A link is reported as "not a directory" here; the difference decides about a retry.
         Errno::NOTDIR if is_link(at, name) => Errno::LOOP,
         other => other,
     })
@@ -200,7 +199,7 @@ fn is_link(at: BorrowedFd<'_>, name: &str) -> bool {
     fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| kind(&stat) == FileType::Symlink)
 }
 
-/// What kind of thing a stat is about.
+/// Returns the file type in a stat.
 pub(super) fn kind(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
 }
@@ -227,30 +226,30 @@ mod at_once {
         openat2(root, relative, flags, Mode::empty(), CONFINED)
     }
 
-    /// Opens what is there, if the caches of the kernel lead to it and it is on the same mount.
+    /// Opens a file, if the caches of the kernel lead to it and it is on the same mount.
     pub(super) fn open_at_hand(at: BorrowedFd<'_>, relative: &str, how: OFlags) -> Option<OwnedFd> {
         let cached = CONFINED | ResolveFlags::CACHED | ResolveFlags::NO_XDEV;
         openat2(at, relative, how | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), cached).ok()
     }
 
-    /// The same, to look at and not to read.
+    /// Like `open_at_hand`, for lookups but not for reading.
     pub(super) fn look_at_hand(at: BorrowedFd<'_>, relative: &str) -> Option<OwnedFd> {
         open_at_hand(at, relative, OFlags::PATH)
     }
 
-    /// Whether this is a file system of this machine that keeps what it knows of an open file in memory.
+    /// Whether this is a local file system that keeps the metadata of an open file in memory.
     pub(super) fn keeps_all_in_memory(root: BorrowedFd<'_>) -> bool {
         const EXT: u32 = 0xEF53;
         const TMPFS: u32 = 0x0102_1994;
         const XFS: u32 = 0x5846_5342;
         const BTRFS: u32 = 0x9123_683E;
         const F2FS: u32 = 0xF2F5_2010;
-        // These numbers have 32 bits, in whatever they come.
+        // These numbers have 32 bits, whatever the type of the field.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only these bits are meant")]
         fstatfs(root).is_ok_and(|found| [EXT, TMPFS, XFS, BTRFS, F2FS].contains(&(found.f_type as u32)))
     }
 
-    /// Looks whether the path can be walked without meeting a link.
+    /// Checks whether the path can be walked without meeting a link.
     pub(super) fn look(root: BorrowedFd<'_>, relative: &str, keep_last: bool) -> Result<(), Errno> {
         let last = if keep_last { OFlags::NOFOLLOW } else { OFlags::empty() };
         open(root, relative, OFlags::PATH | OFlags::CLOEXEC | last).map(drop)
@@ -259,7 +258,7 @@ mod at_once {
 
 #[cfg(not(target_os = "linux"))]
 mod at_once {
-    //! Elsewhere there is no `openat2`: everything goes step by step.
+    //! Other systems have no `openat2`: every path is opened step by step.
 
     use std::os::fd::{BorrowedFd, OwnedFd};
 

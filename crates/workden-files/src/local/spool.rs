@@ -1,7 +1,7 @@
-//! Content that comes in pieces, gathered before anything is locked: the sender may be slow
-//! or never come to an end, and other writers of the directory must not wait for that.
+//! Streamed content, gathered before anything is locked: the sender may be slow or never finish, and other writers of
+//! the directory must not wait for it.
 //!
-//! Invariant: what is gathered has no name, so that nothing is left of it when its writer dies.
+//! Invariant: the gathered file has no name, so that nothing is left of it if its writer dies.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -17,7 +17,7 @@ use super::{
     read::OpenFile,
 };
 
-/// Content that is all there.
+/// Complete content.
 #[derive(Debug)]
 pub(super) enum Gathered {
     /// In memory.
@@ -26,7 +26,7 @@ pub(super) enum Gathered {
     Spooled(OpenFile),
 }
 
-/// A file without a name that content is gathered in.
+/// A file without a name that collects content.
 #[derive(Debug)]
 pub(super) struct Spool {
     fd: OwnedFd,
@@ -34,14 +34,14 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    /// Opens one near the file that is to be written: where that can be written, this can.
+    /// Opens a spool near the destination: a directory in which the destination can be written can hold the spool, too.
     pub(super) fn open(inner: &Inner, real: &VirtualPath) -> Result<Self> {
         let failed = |errno| refused("write", real, errno);
         inner.root.check_new("write", real)?;
         let mut near = real.parent().unwrap_or_else(VirtualPath::root);
         let directory = loop {
             match (inner.root.directory(&near), near.parent()) {
-                // It will be made, once there is something to put into it.
+                // The missing directory is made later, when the content is complete.
                 (Err(Errno::NOENT), Some(above)) => near = above,
                 (opened, _) => break opened.map_err(failed)?,
             }
@@ -53,7 +53,7 @@ impl Spool {
         Ok(Self { fd, written: 0 })
     }
 
-    /// Adds to the content.
+    /// Appends to the content.
     pub(super) fn append(&mut self, real: &VirtualPath, mut content: &[u8]) -> Result<()> {
         while !content.is_empty() {
             match rustix::io::pwrite(&self.fd, content, self.written) {
@@ -68,7 +68,7 @@ impl Spool {
         Ok(())
     }
 
-    /// The content as a file to read.
+    /// Returns the content as a readable file.
     pub(super) fn finish(self, real: &VirtualPath) -> Result<Gathered> {
         let stat = fs::fstat(&self.fd).map_err(|errno| refused("write", real, errno))?;
         Ok(Gathered::Spooled(OpenFile { fd: self.fd, stat }))
@@ -87,12 +87,12 @@ fn without_name(_: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     Err(Errno::OPNOTSUPP)
 }
 
-/// For file systems that make no file without a name: it has that of a temporary file for a moment,
-/// and a process that dies in that moment leaves a file that the next writer removes.
+/// Opens a spool on file systems without unnamed files: it has the name of a temporary file for a moment, and a process
+/// that dies in that moment leaves a file that the next writer removes.
 fn by_taking_the_name(inner: &Inner, directory: BorrowedFd<'_>, real: &VirtualPath) -> Result<OwnedFd> {
     let failed = |errno| refused("write", real, errno);
     let _lock = DirectoryLock::take(directory).map_err(failed)?;
-    // As if it replaced something: no other user may open it in that moment.
+    // The mode of a replacement: no other user may open the file in that moment.
     let replaced = OldFile { stat: fs::fstat(directory).map_err(failed)?, fd: None };
     NewFile::create(directory, "write", real, Some(replaced), inner.durability)?.without_name()
 }

@@ -1,9 +1,9 @@
 //! A parallel walk of a directory tree by descriptor.
 //!
-//! Invariant: a directory is opened from the root by its resolved path, meeting no link, and the
-//! names in it are opened from that descriptor without following one. So whatever is swapped while
-//! the walk goes on, it never leaves the root. Each thread holds one open directory at a time, and
-//! those whose files wait in the queue are few: the newest work is done first.
+//! Invariant: a directory is opened from the root by its resolved path, meeting no link, and the names in it are opened
+//! from that descriptor without following links. So the walk never leaves the root, whatever is swapped meanwhile. Each
+//! thread holds one open directory at a time, and few directories have files waiting in the queue, because the newest
+//! work is done first.
 
 use std::{
     ffi::CStr,
@@ -32,32 +32,32 @@ use crate::search::{DirectoryContext, WalkFilter};
 
 /// Files of one directory that are handed over at a time.
 const BATCH: usize = 256;
-/// More threads than this only wait for each other.
+/// More threads than this would only wait for each other.
 pub(super) const MOST_THREADS: usize = 12;
 
-/// What one thread of a walk does with what it finds.
+/// Handles the findings of one thread of a walk.
 pub(super) trait Visitor: Send {
-    /// Takes some names of a directory that are not directories.
+    /// Handles some names of a directory that are not directories.
     fn visit(&mut self, directory: &OpenDirectory, names: &Names);
 
-    /// Takes a directory that is about to be entered; says whether to.
+    /// Handles a directory before it is entered; returns whether to enter it.
     fn enters(&mut self, directory: &OpenDirectory, name: &CStr, seen: &VirtualPath) -> bool;
 
-    /// Takes note of a directory that cannot be read.
+    /// Records a directory that cannot be read.
     fn unreadable(&mut self);
 
-    /// Does what is left to do when nothing more comes, while other threads may still be at work.
+    /// Finishes the work of this thread, while other threads may still be running.
     fn done(&mut self) {}
 }
 
-/// A directory while its names are looked at.
+/// An open directory during the walk.
 #[derive(Debug)]
 pub(super) struct OpenDirectory {
     pub(super) fd: OwnedFd,
     pub(super) context: DirectoryContext,
 }
 
-/// Names from a directory in one piece of memory, each with its terminating NUL.
+/// Names from a directory in one buffer, each with its terminating NUL.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     bytes: Vec<u8>,
@@ -80,7 +80,7 @@ impl Names {
     }
 }
 
-/// When and why a walk stops before its end.
+/// When and why a walk stops early.
 #[derive(Debug)]
 pub(super) struct Brake<'a> {
     deadline: Option<Instant>,
@@ -95,12 +95,12 @@ impl<'a> Brake<'a> {
         Self { deadline, abandoned, late: AtomicBool::new(false), full: AtomicBool::new(false) }
     }
 
-    /// Stops the walk: enough was found.
+    /// Stops the walk because enough was found.
     pub(super) fn is_full(&self) {
         self.full.store(true, Ordering::Relaxed);
     }
 
-    /// Whether to stop now.
+    /// Whether the walk must stop now.
     pub(super) fn stops(&self) -> bool {
         if self.full.load(Ordering::Relaxed)
             || self.late.load(Ordering::Relaxed)
@@ -126,7 +126,7 @@ impl<'a> Brake<'a> {
     }
 }
 
-/// Walks the tree below `start`, with one visitor a thread; gives the visitors back.
+/// Walks the tree below `start`, with one visitor per thread; returns the visitors.
 pub(super) fn walk<V: Visitor>(
     root: &Root,
     screen: &WalkFilter,
@@ -142,7 +142,7 @@ pub(super) fn walk<V: Visitor>(
     thread::scope(|scope| {
         let (own, others) = visitors.split_at_mut(1);
         for visitor in others {
-            // Without another thread this one does it all.
+            // If there is no other thread, this one does all the work.
             let _ = thread::Builder::new().name("walk".to_owned()).spawn_scoped(scope, || walk.work(visitor));
         }
         own.iter_mut().for_each(|visitor| walk.work(visitor));
@@ -150,7 +150,7 @@ pub(super) fn walk<V: Visitor>(
     visitors
 }
 
-/// The ignore rules of the directories above the start hold below it, too.
+/// Returns the context of the directories above the start, because their ignore rules apply below it, too.
 pub(super) fn context_above(root: &Root, screen: &WalkFilter, start: &VirtualPath) -> Option<DirectoryContext> {
     if !screen.reads_ignore_files() {
         return None;
@@ -181,7 +181,7 @@ fn enter(
 
 fn read_ignore_file(directory: BorrowedFd<'_>) -> Option<Vec<u8>> {
     let is_regular = |stat: &fs::Stat| kind(stat) == FileType::RegularFile;
-    // Looking before opening: to open a FIFO is to do something to it.
+    // The stat comes before the open: opening a FIFO has side effects.
     entries::stat_name(directory, c".gitignore").ok().filter(is_regular)?;
     let fd = open_for_reading(directory, c".gitignore").ok()?;
     let stat = fs::fstat(&fd).ok().filter(is_regular)?;
@@ -228,7 +228,7 @@ impl Walk<'_> {
     fn read(&self, visitor: &mut dyn Visitor, path: VirtualPath, above: Option<&DirectoryContext>) -> Vec<Job> {
         let fd = match self.root.directory(&path) {
             Ok(fd) => fd,
-            // Gone, or swapped for something else, since its name was read.
+            // The directory was removed, or swapped for something else, after its name was read.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Vec::new(),
             Err(_) => {
                 visitor.unreadable();
@@ -255,8 +255,8 @@ impl Walk<'_> {
         if outcome.is_err() {
             visitor.unreadable();
         }
-        // The last batch is done here; the others on top of the queue, for idle workers. Directories are taken in
-        // their order, so that sorting the answer by path has little to do.
+        // The last batch is handled here; the others go on top of the queue, for idle workers. Directories are handled
+        // in order, so that sorting the answer by path is fast.
         below.sort_unstable_by(|one, other| other.cmp(one));
         let shared = Arc::new(directory.context.clone());
         let enter = |path| Job::Directory { path, above: Some(Arc::clone(&shared)) };
@@ -275,14 +275,14 @@ impl Walk<'_> {
         }
     }
 
-    /// The path of a directory in this one, if it is to be entered.
+    /// Returns the path of a subdirectory, if the walk enters it.
     fn below(&self, visitor: &mut dyn Visitor, directory: &OpenDirectory, name: &CStr) -> Option<VirtualPath> {
         let (context, (shown, form)) = (&directory.context, shown_name(name));
         if !self.screen.enters(context, &shown) {
             return None;
         }
         let seen = context.seen.child_unchecked(&shown);
-        // A name that is not UTF-8 is shown, but has no path to open it by.
+        // A name that is not UTF-8 is shown, but no path can open it.
         if !visitor.enters(directory, name, &seen) || form != workden_core::NameForm::Exact {
             return None;
         }
@@ -290,7 +290,7 @@ impl Walk<'_> {
     }
 }
 
-/// A job that a worker has taken; done when dropped, also by a panic, so that no worker waits for it.
+/// A job that a worker has taken; it counts as done when dropped, even by a panic, so that no worker waits for it.
 struct Taken<'a> {
     queue: &'a Queue,
     led_to: Vec<Job>,
@@ -302,7 +302,7 @@ impl Drop for Taken<'_> {
     }
 }
 
-/// Work to be done, newest first, and how many threads may still add to it.
+/// The pending work, newest first, and the number of threads that may still add to it.
 struct Queue {
     state: Mutex<QueueState>,
     changed: Condvar,
@@ -318,7 +318,7 @@ impl Queue {
         Self { state: Mutex::new(QueueState { jobs: vec![first], unfinished: 1 }), changed: Condvar::new() }
     }
 
-    /// The next job; `None` when all is done.
+    /// Returns the next job; `None` when all work is done.
     fn next(&self) -> Option<Job> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -332,7 +332,7 @@ impl Queue {
         }
     }
 
-    /// Takes note that a job is done, and of what it led to.
+    /// Records that a job is done, and adds the jobs that it led to.
     fn done(&self, more: Vec<Job>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.unfinished = state.unfinished + more.len() - 1;

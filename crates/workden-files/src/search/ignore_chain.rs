@@ -1,26 +1,26 @@
-//! `.gitignore` as git and ripgrep read it: a directory's rules before those of the directories
-//! above, up to the repository's root, and none at all outside a repository.
+//! `.gitignore` as git and ripgrep read it: a directory's rules come before those of its parents, up to the
+//! repository's root, and no rules apply outside a repository.
 
 use std::sync::Arc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use workden_core::{VirtualPath, limits, search::glob::check_size};
 
-/// The ignore rules that hold in a directory: its own and, behind them, those above.
+/// The ignore rules for a directory: its own, then those of its parents.
 #[derive(Debug)]
 pub(crate) struct IgnoreChain {
     above: Option<Arc<Self>>,
     directory_len: usize,
     rules: Option<Gitignore>,
-    /// How many rules there are up to the repository's root.
+    /// How many rules apply up to the repository's root.
     count: usize,
     is_repository: bool,
     in_repository: bool,
 }
 
 impl IgnoreChain {
-    /// The rules in `directory`, given those above it, the content of its `.gitignore`, and
-    /// whether it holds a `.git`. Shares what is above when there is nothing new.
+    /// Returns the rules for `directory`, from the rules above it, the content of its `.gitignore`, and whether it
+    /// contains a `.git`. Shares the rules above if there are no new ones.
     #[must_use]
     pub(crate) fn enter(
         above: Option<&Arc<Self>>,
@@ -28,7 +28,7 @@ impl IgnoreChain {
         gitignore: Option<&[u8]>,
         has_git: bool,
     ) -> Option<Arc<Self>> {
-        // A repository ends what is above it; what is left to be said in it is bounded.
+        // The rules above a repository do not apply in it; the number of rules in it is bounded.
         let above = if has_git { None } else { above };
         let before = above.map_or(0, |above| above.count);
         let most = limits::IGNORE_RULES.min(limits::IGNORE_RULES_ABOVE - before);
@@ -46,7 +46,7 @@ impl IgnoreChain {
         }))
     }
 
-    /// Whether the rules speak of this path: to ignore it, or to take it back in.
+    /// Returns whether the rules ignore or keep this path; `None` if no rule matches.
     #[must_use]
     pub(crate) fn verdict(&self, path: &str, is_dir: bool) -> Option<IgnoreVerdict> {
         if !self.in_repository {
@@ -69,12 +69,12 @@ impl IgnoreChain {
     }
 }
 
-/// What an ignore file says of a path it matches.
+/// The decision of an ignore file about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IgnoreVerdict {
-    /// Leave it out.
+    /// The path is ignored.
     Ignore,
-    /// Take it in, though a rule above or its leading dot would leave it out.
+    /// The path is kept, even if a rule above or its leading dot would exclude it.
     Keep,
 }
 
@@ -84,8 +84,8 @@ fn parse(content: &[u8], most: usize) -> Option<Gitignore> {
     let text = String::from_utf8_lossy(content);
     let says_something = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
     for line in text.lines().filter(says_something).take(most) {
-        // The file comes from the author of the repository, and the engine recurses into braces: a
-        // line that is too much for it is passed over like one that is no pattern, as git does.
+        // The file comes from the author of the repository, and the engine recurses into braces: a line that is too
+        // complex is skipped like an invalid pattern, as in git.
         if check_size(line).is_ok() {
             let _ = builder.add_line(None, line);
         }

@@ -1,4 +1,4 @@
-//! Compiles what a grep looks for; an error shows where a regular expression goes wrong.
+//! Compiles the pattern of a grep; an error shows the position of a mistake in a regular expression.
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ast::ErrorKind as AstErrorKind;
@@ -11,7 +11,7 @@ use workden_core::{
 ///
 /// # Errors
 ///
-/// `InvalidPattern`, with the place and a way to say it instead.
+/// Returns `InvalidPattern`, with the position and an alternative.
 pub(crate) fn compile(pattern: &Pattern) -> Result<RegexMatcher> {
     if pattern.text.is_empty() {
         return Err(Error::new(ErrorKind::InvalidPattern, "an empty pattern would match every line")
@@ -93,7 +93,7 @@ fn explain(kind: &AstErrorKind) -> (String, &'static str) {
     }
 }
 
-/// The sentence, and below it the pattern with the place marked where that fits on a line.
+/// Returns the error with the pattern below the sentence, and the position marked if it fits on a line.
 fn invalid(text: &str, why: &str, span: Option<&regex_syntax::ast::Span>) -> Error {
     const MARKED_CHARS: usize = 120;
     let mut sentence = format!("invalid regular expression: {why}");

@@ -1,8 +1,8 @@
-//! Looking for lines in the bytes of one file, with ripgrep's searcher.
+//! Searching for lines in the bytes of one file, with ripgrep's searcher.
 //!
-//! A `LineSearch` is compiled once; each thread takes a `LineWorker`, which reuses its buffers
-//! from file to file. Invariant: of one file no more lines are held than the answer may keep, and
-//! no more are counted than the request's ceiling.
+//! A `LineSearch` is compiled once; each thread uses a `LineWorker`, which reuses its buffers from file to file.
+//! Invariant: for one file, a worker holds no more lines than the answer may keep, and counts no more than the
+//! request's limit.
 
 use std::io::{self, Read};
 
@@ -16,7 +16,7 @@ use workden_core::{
 
 use super::line_pattern;
 
-/// Lines that a worker keeps room for from file to file.
+/// Lines for which a worker keeps memory from file to file.
 const ROOM_LINES: usize = 1_000;
 
 /// A compiled search for lines.
@@ -29,23 +29,23 @@ pub struct LineSearch {
     keep: usize,
 }
 
-/// What looking through one file came to.
+/// The result of searching one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileSearch {
-    /// It has matches: how many lines, and those lines if asked for.
+    /// The file has matches: the number of lines, and the lines if requested.
     Matched {
         /// How many lines match.
         count: u64,
         /// The lines and their context.
         lines: LineMatches,
     },
-    /// It has none.
+    /// The file has no matches.
     Unmatched,
-    /// It is binary, and was not searched.
+    /// The file is binary, and was not searched.
     Binary,
-    /// A line is too long to hold, or the whole file is, where a match may span lines.
+    /// A line is too long to hold in memory, or the whole file is, for a multi-line search.
     TooLarge,
-    /// It could not be read.
+    /// The file could not be read.
     Unreadable,
 }
 
@@ -66,7 +66,7 @@ impl LineSearch {
     ///
     /// # Errors
     ///
-    /// `InvalidPattern` when the pattern does not compile.
+    /// Returns `InvalidPattern` if the pattern does not compile.
     pub fn new(request: &GrepRequest) -> Result<Self> {
         let with_lines = request.detail == Detail::Lines;
         let most = request.max_count.map_or(request.ceiling, |most| most.min(request.ceiling));
@@ -89,7 +89,7 @@ impl LineSearch {
         })
     }
 
-    /// A worker for one thread.
+    /// Returns a worker for one thread.
     #[must_use]
     pub fn worker(&self) -> LineWorker {
         LineWorker {
@@ -103,7 +103,7 @@ impl LineSearch {
     }
 }
 
-/// Searches one file after the other.
+/// Searches files one after the other.
 #[derive(Debug)]
 pub struct LineWorker {
     matcher: RegexMatcher,
@@ -111,12 +111,12 @@ pub struct LineWorker {
     detail: Detail,
     line_bytes: usize,
     keep: usize,
-    /// Those of the file at hand. The room that they have taken is there for the next file.
+    /// The lines of the current file. Their memory is reused for the next file.
     lines: LineMatches,
 }
 
 impl LineWorker {
-    /// Searches a file that is in memory.
+    /// Searches a file in memory.
     pub fn search_bytes(&mut self, content: &[u8]) -> FileSearch {
         if is_binary(content) {
             return FileSearch::Binary;
@@ -129,8 +129,7 @@ impl LineWorker {
         lines.finish(outcome)
     }
 
-    /// Searches a file that is read as it goes. `head` is what was read of it already: enough to
-    /// tell whether it is binary.
+    /// Searches a file while reading it. `head` is the part that was already read: enough to detect a binary file.
     pub fn search_reader(&mut self, head: &[u8], rest: impl Read) -> FileSearch {
         if is_binary(head) {
             return FileSearch::Binary;
@@ -156,7 +155,7 @@ impl<'w> Collected<'w> {
     }
 
     fn push(&mut self, number: u64, line: &[u8], role: LineRole) {
-        // The first lines of a file are the ones an answer keeps, so the rest need not be held.
+        // An answer keeps the first lines of a file, so later ones need not be stored.
         if self.lines.len() >= self.keep {
             return;
         }
@@ -164,7 +163,7 @@ impl<'w> Collected<'w> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let shown = shown_bytes(line, self.line_bytes);
         let left_out = (line.len() - shown) as u64;
-        // Nearly all are well, and those are quickly seen to be.
+        // Nearly all lines are valid UTF-8, which is quick to check.
         match str::from_utf8(&line[..shown]) {
             Ok(text) => self.lines.push(LineMatch::new(number, text, role).left_out(left_out)),
             Err(_) => {
@@ -179,7 +178,7 @@ impl<'w> Collected<'w> {
             Err(error) if error.to_string().contains("allocation limit") => FileSearch::TooLarge,
             Err(_) => FileSearch::Unreadable,
             Ok(()) if self.count == 0 => FileSearch::Unmatched,
-            // Much room is not kept: another file may not need it.
+            // A large buffer is not kept: the next file may not need it.
             Ok(()) if self.lines.len() > ROOM_LINES => {
                 FileSearch::Matched { count: self.count, lines: std::mem::take(self.lines) }
             }
@@ -188,7 +187,7 @@ impl<'w> Collected<'w> {
     }
 }
 
-/// How many bytes of a line to show: at most `most`, and no part of a character.
+/// Returns how many bytes of a line to show: at most `most`, without splitting a character.
 fn shown_bytes(line: &[u8], most: usize) -> usize {
     if line.len() <= most {
         return line.len();

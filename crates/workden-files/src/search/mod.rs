@@ -1,8 +1,8 @@
-//! The one search engine that every backend uses: which paths a walk enters and shows, which lines
-//! of a file match, and the first N of an answer.
+//! The one search engine for all backends: which paths a walk enters and shows, which lines of a file match, and the
+//! first N results of an answer.
 //!
-//! Nothing here opens a file. A backend walks its own tree and asks a [`WalkFilter`] what to enter
-//! and what to show; it hands bytes to a [`LineSearch`] and gets matches.
+//! Nothing here opens a file. A backend walks its own tree and asks a [`WalkFilter`] which entries to enter and to
+//! show; it passes bytes to a [`LineSearch`] and gets matches.
 
 mod ignore_chain;
 pub(crate) mod line_pattern;

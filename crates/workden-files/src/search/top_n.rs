@@ -1,7 +1,7 @@
-//! The first N of an answer in its order, however many come in and from however many threads.
+//! The first N results of an answer in order, for any number of results and threads.
 //!
-//! Invariant: memory stays within about twice what is kept, and what is kept does not depend on
-//! the order in which it came in.
+//! Invariant: memory stays within about twice the kept results, and the kept results do not depend on the order in
+//! which they arrived.
 
 use workden_core::{
     Completeness, Entry,
@@ -17,13 +17,13 @@ pub struct TopEntries {
 }
 
 impl TopEntries {
-    /// Keeps the newest `keep`.
+    /// Creates a collector that keeps the newest `keep` entries.
     #[must_use]
     pub fn new(keep: usize) -> Self {
         Self { entries: Vec::new(), total: 0, keep }
     }
 
-    /// Takes some more.
+    /// Adds entries.
     pub fn extend(&mut self, entries: impl IntoIterator<Item = Entry>) {
         let before = self.entries.len();
         self.entries.extend(entries);
@@ -38,19 +38,19 @@ impl TopEntries {
         self.entries.truncate(self.keep);
     }
 
-    /// Takes what another has collected.
+    /// Adds the entries of another collector.
     pub fn merge(&mut self, other: Self) {
         let left_out = other.total - other.entries.len() as u64;
         self.extend(other.entries);
         self.count_left_out(left_out);
     }
 
-    /// Takes note of entries that others found and left out.
+    /// Counts entries that another search found and left out.
     pub fn count_left_out(&mut self, left_out: u64) {
         self.total += left_out;
     }
 
-    /// The answer.
+    /// Returns the answer.
     #[must_use]
     pub fn finish(mut self, skipped: Skipped, completeness: Completeness) -> Globbed {
         self.trim();
@@ -59,7 +59,7 @@ impl TopEntries {
     }
 }
 
-/// Collects matches, first by path.
+/// Collects matches, ordered by path.
 #[derive(Debug)]
 pub struct TopMatches {
     found: Grepped,
@@ -68,13 +68,13 @@ pub struct TopMatches {
 }
 
 impl TopMatches {
-    /// Keeps the first `keep` lines (or files, where only files are asked for).
+    /// Creates a collector that keeps the first `keep` lines (or files, if only files are requested).
     #[must_use]
     pub fn new(keep: usize) -> Self {
         Self { found: Grepped::default(), kept_lines: 0, keep }
     }
 
-    /// Takes the matches of one file.
+    /// Adds the matches of one file.
     pub fn push(&mut self, file: FileMatches) {
         self.found.matches += file.count;
         self.found.files_matched += 1;
@@ -89,13 +89,13 @@ impl TopMatches {
         }
     }
 
-    /// Takes the answer of another search.
+    /// Adds the answer of another search.
     pub fn merge(&mut self, other: Grepped) {
         self.found.matches += other.matches;
         self.found.files_matched += other.files_matched;
         self.count_searched(other.files_searched, other.skipped, other.completeness);
         if self.found.files.is_empty() {
-            // The first answer, and mostly the only one, stays where it is.
+            // The first answer, which is usually the only one, is moved without copying.
             self.kept_lines = other.files.iter().map(weight).sum();
             self.found.files = other.files;
         } else {
@@ -103,7 +103,7 @@ impl TopMatches {
         }
     }
 
-    /// Takes note of what was done besides finding.
+    /// Adds the number of searched and skipped files, and the completeness.
     pub fn count_searched(&mut self, searched: u64, skipped: Skipped, completeness: Completeness) {
         self.found.files_searched += searched;
         self.found.skipped += skipped;
@@ -111,7 +111,7 @@ impl TopMatches {
     }
 
     fn trim(&mut self) {
-        // What several threads have found comes in pieces that are in order: this sort makes use of that.
+        // The results of several threads arrive in sorted runs, which this sort exploits.
         self.found.files.sort_by(|a, b| a.path.cmp(&b.path));
         let mut room = self.keep;
         let mut whole = 0;
@@ -127,13 +127,13 @@ impl TopMatches {
         self.kept_lines = self.keep - room;
     }
 
-    /// How many matches were found so far.
+    /// Returns the number of matches so far.
     #[must_use]
     pub fn matches(&self) -> u64 {
         self.found.matches
     }
 
-    /// The answer.
+    /// Returns the answer.
     #[must_use]
     pub fn finish(mut self) -> Grepped {
         self.trim();
@@ -141,7 +141,7 @@ impl TopMatches {
     }
 }
 
-/// What a file counts for: its lines, or one where it has none.
+/// Returns the weight of a file: its number of lines, or one if it has none.
 fn weight(file: &FileMatches) -> usize {
     file.lines.len().max(1)
 }

@@ -1,7 +1,7 @@
-//! `WalkFilter`: what a walk enters and what it shows, decided before anything is opened.
+//! `WalkFilter`: the paths that a walk enters and shows, decided before anything is opened.
 //!
-//! Order as ripgrep has it: filter globs first, then ignore files, then hidden names; the policy's
-//! `Visibility` after them, because nothing may take back in what it hides.
+//! The order is that of ripgrep: filter globs first, then ignore files, then hidden names. The policy's `Visibility`
+//! comes last, because nothing may show a path that it hides.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use workden_core::{
 
 use super::ignore_chain::{IgnoreChain, IgnoreVerdict};
 
-/// A compiled request, as far as it says which paths to look at.
+/// The part of a compiled request that selects paths.
 #[derive(Debug)]
 pub struct WalkFilter {
     filter: Option<Override>,
@@ -31,32 +31,31 @@ pub struct WalkFilter {
     base: VirtualPath,
 }
 
-/// Where a walk is: a directory, as its backend and as the agent sees it, and the ignore rules
-/// that hold in it.
+/// The position of a walk: a directory, as its backend and as the agent see it, and its ignore rules.
 #[derive(Clone, Debug)]
 pub struct DirectoryContext {
     /// The directory's path in its backend.
     pub local: VirtualPath,
-    /// Its path as the agent sees it.
+    /// The directory's path as the agent sees it.
     pub seen: VirtualPath,
     ignores: Option<Arc<IgnoreChain>>,
 }
 
-/// What a walk does about a file.
+/// The decision of a walk about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// Look at it.
+    /// The file is searched or shown.
     Admit,
-    /// Pass it over: the request does not want it.
+    /// The file is skipped: the request does not want it.
     Skip,
-    /// Pass it over and count it: it would have to be approved first.
+    /// The file is skipped and counted: it needs approval.
     NeedsApproval,
-    /// Pass it over and count it: the policy hides it.
+    /// The file is skipped and counted: the policy hides it.
     Denied,
 }
 
 impl Admission {
-    /// Counts a file that is not admitted; says whether it is.
+    /// Counts a file that is not admitted; returns whether it is admitted.
     #[must_use]
     pub fn counted_in(self, skipped: &mut Skipped) -> bool {
         match self {
@@ -70,29 +69,29 @@ impl Admission {
 }
 
 impl WalkFilter {
-    /// For listing `at`.
+    /// Creates the filter for listing `at`.
     ///
     /// # Errors
     ///
-    /// `InvalidPattern` when a pattern does not parse.
+    /// Returns `InvalidPattern` if a pattern does not parse.
     pub fn for_list(request: &ListRequest, at: &VirtualPath) -> Result<Self> {
         Self::new(&[], Hidden::Include, IgnoreFiles::Disregard, &request.visibility, false, &request.view, at)
     }
 
-    /// For a glob below `at`.
+    /// Creates the filter for a glob below `at`.
     ///
     /// # Errors
     ///
-    /// `InvalidPattern` when a pattern does not parse.
+    /// Returns `InvalidPattern` if a pattern does not parse.
     pub fn for_glob(request: &GlobRequest, at: &VirtualPath) -> Result<Self> {
         Self::new(&[], request.hidden, request.ignore_files, &request.visibility, false, &request.view, at)
     }
 
-    /// For a grep below `at`.
+    /// Creates the filter for a grep below `at`.
     ///
     /// # Errors
     ///
-    /// `InvalidPattern` when a pattern does not parse.
+    /// Returns `InvalidPattern` if a pattern does not parse.
     pub fn for_grep(request: &GrepRequest, at: &VirtualPath) -> Result<Self> {
         Self::new(&request.filter, request.hidden, request.ignore_files, &request.visibility, true, &request.view, at)
     }
@@ -112,14 +111,14 @@ impl WalkFilter {
         Ok(Self { filter, hidden, ignore_files, visibility, opens_files, view: view.clone(), base })
     }
 
-    /// Where the search started, as the agent sees it.
+    /// Returns the start of the search, as the agent sees it.
     #[must_use]
     pub fn base(&self) -> &VirtualPath {
         &self.base
     }
 
-    /// Where a walk of `at` has to start to find what lies below `wanted`, a path as the agent
-    /// sees it; `None` when nothing of it is there.
+    /// Returns the path at which a walk of `at` must start to find everything below `wanted`, a path as the agent sees
+    /// it; `None` if `wanted` is not in `at`.
     #[must_use]
     pub fn start_of(&self, at: &VirtualPath, wanted: &VirtualPath) -> Option<VirtualPath> {
         let seen = self.view.seen(at);
@@ -129,13 +128,13 @@ impl WalkFilter {
         if wanted.is_within(&seen) { self.view.local(wanted) } else { None }
     }
 
-    /// Whether the walk has to read `.gitignore` files at all.
+    /// Whether the walk has to read `.gitignore` files.
     #[must_use]
     pub fn reads_ignore_files(&self) -> bool {
         self.ignore_files == IgnoreFiles::Honour
     }
 
-    /// The context of a directory, given that of the one above (`None` at the start).
+    /// Returns the context of a directory, from the context of its parent (`None` at the start).
     #[must_use]
     pub fn enter(
         &self,
@@ -152,7 +151,7 @@ impl WalkFilter {
         DirectoryContext { seen: self.view.seen(&local), local, ignores }
     }
 
-    /// Whether to go into the directory `name`.
+    /// Whether the walk enters the directory `name`.
     #[must_use]
     pub fn enters(&self, context: &DirectoryContext, name: &str) -> bool {
         let hidden = self.hidden == Hidden::Skip && name.starts_with('.');
@@ -163,7 +162,7 @@ impl WalkFilter {
         !self.is_shadowed(&seen) && self.passes_filters(context, name, &seen, true)
     }
 
-    /// What to do about the file (or, for a listing, whatever else) `name`.
+    /// Decides about the file `name` (or, for a listing, any entry).
     #[must_use]
     pub fn admits(&self, context: &DirectoryContext, name: &str, is_dir: bool) -> Admission {
         let plain = self.filter.is_none() && context.ignores.is_none() && self.view.shadowed.is_empty();
@@ -174,7 +173,7 @@ impl WalkFilter {
             return Admission::Admit;
         }
         let seen = context.seen.child_unchecked(name);
-        // What leads to a mount is a directory, whatever is stored under its name.
+        // A path that leads to a mount is a directory, whatever a backend stores there.
         let covered = self.is_shadowed(&seen) || (!is_dir && self.leads_to_shadowed(&seen));
         if covered || !self.passes_filters(context, name, &seen, is_dir) {
             return Admission::Skip;
@@ -182,7 +181,7 @@ impl WalkFilter {
         self.admits_named(&seen)
     }
 
-    /// What to do about a file that was named itself: only the policy may object.
+    /// Decides about a file that the request names: only the policy can exclude it.
     #[must_use]
     pub fn admits_named(&self, seen: &VirtualPath) -> Admission {
         self.everywhere(seen, |seen| match self.opens_files {
@@ -192,19 +191,19 @@ impl WalkFilter {
         .into()
     }
 
-    /// Whether there are rules at all.
+    /// Whether any rules apply.
     #[must_use]
     pub fn has_rules(&self) -> bool {
         !self.visibility.shows_everything()
     }
 
-    /// What to do about files with several names.
+    /// Returns how to treat files with several names.
     #[must_use]
     pub fn linked(&self) -> &Linked {
         &self.view.linked
     }
 
-    /// The strictest sight of a path under all the names that mounts give it.
+    /// Returns the strictest sight of a path under all of its names in the mounts.
     fn everywhere(&self, seen: &VirtualPath, sight: impl Fn(&VirtualPath) -> Sight) -> Sight {
         let own = sight(seen);
         let Some(local) = (!self.view.aliases.is_empty()).then(|| self.view.local(seen)).flatten() else {
@@ -215,8 +214,8 @@ impl WalkFilter {
         elsewhere.map(|path| sight(&path)).max().map_or(own, |strictest| strictest.max(own))
     }
 
-    /// Whether a link may be described by what it leads to: a link says nothing of what is hidden,
-    /// nor of what another mount covers. `target` is a path in the backend.
+    /// Whether a link may be described by its target: a link must disclose neither hidden targets nor those that
+    /// another mount covers. `target` is a path in the backend.
     #[must_use]
     pub fn shows_target(&self, target: &VirtualPath) -> bool {
         if self.visibility.shows_everything() && self.view.shadowed.is_empty() {
@@ -227,7 +226,7 @@ impl WalkFilter {
         !self.is_shadowed(&seen) && sight == Sight::Shown
     }
 
-    /// What to do about a file of this size.
+    /// Decides about a file of this size.
     #[must_use]
     pub fn admits_size(&self, context: &DirectoryContext, name: &str, size: u64) -> Admission {
         if self.visibility.shows_everything() {
@@ -294,7 +293,7 @@ fn compile_filter(globs: &[String]) -> Result<Option<Override>> {
     }
     let mut builder = OverrideBuilder::new("");
     for glob in globs {
-        // The engine recurses into braces, so their depth is looked at first.
+        // The engine recurses into braces, so their depth is checked first.
         check_size(glob).map_err(|why| refused(glob, &why))?;
         if glob.is_empty() || glob == "!" {
             return Err(refused(glob, "it is empty"));
@@ -307,7 +306,7 @@ fn compile_filter(globs: &[String]) -> Result<Option<Override>> {
         .map_err(|error| refused(&globs.join(" "), "together they are too large to compile").with_source(error))
 }
 
-/// Why a glob does not parse: the engine tells it with the whole glob, and with words of its own.
+/// Returns why a glob does not parse: the engine's own message repeats the whole glob.
 fn in_our_words(glob: &str) -> String {
     let without_not = glob.strip_prefix('!').unwrap_or(glob);
     syntax_error(without_not).unwrap_or_else(|| "a `[`, `{` or `\\` in it has no end".to_owned())

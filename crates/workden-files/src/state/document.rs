@@ -1,4 +1,4 @@
-//! A workspace as a document: what a host keeps in a database row and gets back whole.
+//! A workspace as a document, for storage in a database row.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use workden_core::{Error, ErrorKind, Result, Timestamp, VirtualPath, names};
 
 use super::tree::{File, Node, Tree};
 
-/// The files of a workspace, and the directories that hold none.
+/// The files of a workspace, and its empty directories.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StateDocument {
     /// The files by path.
     pub files: BTreeMap<String, StateFile>,
-    /// Directories with nothing in them.
+    /// The empty directories.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub directories: Vec<String>,
 }
@@ -24,25 +24,25 @@ pub struct StateDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StateFile {
-    /// Its content: as text, or in base64 where it is not UTF-8.
+    /// The content: as text, or in base64 if it is not UTF-8.
     pub content: String,
-    /// How `content` is to be read.
+    /// The encoding of `content`.
     #[serde(default, skip_serializing_if = "StateEncoding::is_text")]
     pub encoding: StateEncoding,
-    /// When it was made.
+    /// When the file was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the file last changed.
     pub modified_at: Timestamp,
 }
 
-/// How the content of a [`StateFile`] is written.
+/// The encoding of a [`StateFile`]'s content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StateEncoding {
-    /// As it is.
+    /// Plain text.
     #[default]
     #[serde(rename = "utf-8")]
     Text,
-    /// In base64.
+    /// Base64.
     #[serde(rename = "base64")]
     Base64,
 }

@@ -1,7 +1,7 @@
 //! `StateBackend`: a workspace in memory, and as a document.
 //!
-//! Searches work on a snapshot, so they neither block writers nor see half of a change. The same
-//! engine as on disk decides what matches.
+//! Searches work on a snapshot, so they neither block writers nor see half of a change. The search engine is the same
+//! as on disk.
 
 mod document;
 mod search;
@@ -24,7 +24,7 @@ use workden_core::{
 
 /// Files in memory, ordered by path.
 ///
-/// Clones share the files. See [`StateDocument`] for keeping them elsewhere.
+/// Clones share the files. Use [`StateDocument`] to store them elsewhere.
 #[derive(Clone, Debug)]
 pub struct StateBackend {
     tree: Arc<RwLock<Arc<Tree>>>,
@@ -33,14 +33,14 @@ pub struct StateBackend {
 }
 
 impl StateBackend {
-    /// An empty workspace, whose times come from `clock`.
+    /// Creates an empty workspace, whose times come from `clock`.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self::with_tree(Tree::new(clock.now()), clock)
     }
 
-    /// A workspace with these files, and with these directories beyond those that the files are in. Of two with one
-    /// path the last one stays; what is below a file is left out.
+    /// Creates a workspace with these files, and with these directories in addition to the files' parents. Of two files
+    /// with one path the last one stays; files and directories below a file are left out.
     pub fn of_files(
         files: impl IntoIterator<Item = (VirtualPath, Bytes)>,
         directories: impl IntoIterator<Item = VirtualPath>,
@@ -55,7 +55,7 @@ impl StateBackend {
             }
         }
         for path in directories {
-            // One that a file is in the way of cannot be there.
+            // A directory below a file is left out.
             let _ = tree.make_directories("load", &path, &path, now);
         }
         Self::with_tree(tree, clock)
@@ -72,39 +72,39 @@ impl StateBackend {
         self
     }
 
-    /// The files as a document.
+    /// Returns the files as a document.
     #[must_use]
     pub fn to_document(&self) -> StateDocument {
         document::of(&self.snapshot())
     }
 
-    /// A workspace with the files of a document.
+    /// Creates a workspace with the files of a document.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` or `InvalidPath` when the document contradicts itself.
+    /// Returns `InvalidArgument` or `InvalidPath` if the document contradicts itself.
     pub fn from_document(document: &StateDocument, clock: Arc<dyn Clock>) -> Result<Self> {
         Ok(Self::with_tree(document::to_tree(document, clock.now())?, clock))
     }
 
-    /// The files as JSON.
+    /// Returns the files as JSON.
     ///
     /// # Errors
     ///
-    /// `Io` when the document cannot be written as JSON.
+    /// Returns `Io` if the document cannot be written as JSON.
     pub fn to_json(&self) -> Result<String> {
         serde_json::to_string(&self.to_document())
             .map_err(|error| Error::new(ErrorKind::Io, format!("cannot write the workspace as JSON: {error}")))
     }
 
-    /// A workspace from JSON.
+    /// Creates a workspace from JSON.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` when it is not such a document; the sentence says where.
+    /// Returns `InvalidArgument` if the JSON is not a valid document; the message has the position.
     pub fn from_json(json: &str, clock: Arc<dyn Clock>) -> Result<Self> {
         let document = serde_json::from_str(json).map_err(|error| {
-            // It quotes what it does not know, at any length; the place comes last.
+            // The error quotes unknown text at any length; the position comes last.
             let told = error.to_string();
             let place = format!(" at line {} column {}", error.line(), error.column());
             let why: String = told.strip_suffix(&place).unwrap_or(&told).chars().take(300).collect();
@@ -115,17 +115,17 @@ impl StateBackend {
     }
 
     fn snapshot(&self) -> Arc<Tree> {
-        // A panic while the lock was held cannot leave half a change behind: see `change`.
+        // A panic under the lock cannot leave half a change behind: see `change`.
         Arc::clone(&self.tree.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Makes a change: all of it, or none when it fails.
+    /// Makes a change completely, or not at all if it fails.
     fn change<T>(&self, act: impl FnOnce(&mut Tree) -> Result<T>) -> Result<T> {
         let mut shared = self.tree.write().unwrap_or_else(PoisonError::into_inner);
         act(Arc::make_mut(&mut shared))
     }
 
-    /// Puts a file in place, if what is there is as expected. `content` sees the file before it.
+    /// Writes a file, if the current one is as expected. `content` gets the current file.
     fn put(
         &self,
         verb: &str,

@@ -1,4 +1,4 @@
-//! Listing, glob and grep over the in-memory tree: the shared engine, and this tree's walk.
+//! Listing, glob and grep over the in-memory tree: the shared engine, and a walk of this tree.
 
 use workden_core::{
     Clock, Completeness, Deadline, Error, Result, VirtualPath, names,
@@ -12,7 +12,7 @@ use crate::search::{
     Admission, DirectoryContext, FileSearch, LineSearch, LineWorker, TopEntries, TopMatches, WalkFilter,
 };
 
-/// How many files are looked at between two looks at the clock.
+/// How many files are searched between two reads of the clock.
 const FILES_PER_LOOK: u32 = 64;
 
 pub(super) fn list(tree: &Tree, at: &VirtualPath, request: &ListRequest) -> Result<Listing> {
@@ -79,7 +79,7 @@ pub(super) fn grep(tree: &Tree, clock: &dyn Clock, at: &VirtualPath, request: &G
     Ok(kept.finish())
 }
 
-/// Searches one file; says how many that were, since one that is passed over is not searched.
+/// Searches one file; returns the number of searched files, which is zero for a skipped file.
 fn search_file(
     worker: &mut LineWorker,
     screen: &WalkFilter,
@@ -114,7 +114,7 @@ struct Step {
     stop: bool,
 }
 
-/// A walk of a subtree in the order of its paths, with the screen's ignore rules in force.
+/// A walk of a subtree in the order of its paths, under the ignore rules of the screen.
 struct Walk<'a> {
     tree: &'a Tree,
     screen: &'a WalkFilter,
@@ -141,7 +141,7 @@ impl<'a> Walk<'a> {
         at: &VirtualPath,
         visit: &mut dyn FnMut(&DirectoryContext, &'a VirtualPath, &'a Node, &mut Skipped) -> Step,
     ) {
-        // The rules of the directories above hold below, too.
+        // The rules of the directories above apply below, too.
         let mut context = None;
         let mut above: Vec<VirtualPath> = std::iter::successors(at.parent(), VirtualPath::parent).collect();
         above.reverse();

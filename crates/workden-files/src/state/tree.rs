@@ -1,8 +1,7 @@
 //! The ordered tree behind `StateBackend`.
 //!
-//! Invariant: every file and directory has its directory in the map, and a path sorts right before
-//! what is below it. So the children of a directory are found by seeking from one to the next,
-//! however much lies below them or elsewhere.
+//! Invariant: the parent of every file and directory is in the map, and a path sorts right before the paths below it.
+//! So the children of a directory are found by seeking from one to the next, however large the rest of the tree is.
 
 use std::{
     collections::{BTreeMap, btree_map::Range},
@@ -60,13 +59,12 @@ impl Tree {
         self.nodes.iter()
     }
 
-    /// What is at a path; a file on the way to it makes it `NotDirectory`, as on disk.
+    /// Returns the node at a path; a path through a file is `NotDirectory`, as on disk.
     pub(super) fn find(&self, verb: &str, path: &VirtualPath) -> Result<&Node> {
         self.get(path).ok_or_else(|| self.missing(verb, path))
     }
 
-    /// Refuses a path that leads through a file; whether the directories on the way are there
-    /// does not matter.
+    /// Refuses a path that leads through a file; missing directories in the path do not matter.
     pub(super) fn check_way(&self, verb: &str, path: &VirtualPath) -> Result<()> {
         match self.missing(verb, path) {
             error if error.kind() == ErrorKind::NotDirectory => Err(error),
@@ -93,7 +91,7 @@ impl Tree {
         }
     }
 
-    /// The direct children of a directory, in order.
+    /// Returns the direct children of a directory, in order.
     pub(super) fn children(&self, directory: &VirtualPath) -> Children<'_> {
         let below = self.nodes.range((Bound::Excluded(directory.clone()), Bound::Unbounded));
         Children { tree: self, directory: directory.clone(), below }
@@ -106,7 +104,7 @@ impl Tree {
         }
     }
 
-    /// Makes a directory and those above it where they are missing, on the way to what was asked for.
+    /// Makes a directory and its missing parents, for the requested path.
     pub(super) fn make_directories(
         &mut self,
         verb: &str,
@@ -199,7 +197,7 @@ fn bytes_of(node: &Node) -> u64 {
     }
 }
 
-/// See [`Tree::children`].
+/// The iterator of [`Tree::children`].
 pub(super) struct Children<'a> {
     tree: &'a Tree,
     directory: VirtualPath,
@@ -212,7 +210,7 @@ impl<'a> Iterator for Children<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let (path, node) = self.below.next().filter(|(path, _)| path.is_within(&self.directory))?;
         if let Node::Directory { .. } = node {
-            // Past all that is in it, however much that is.
+            // Skip everything below the child, however much that is.
             self.below = self.tree.nodes.range(path.after_subtree()..);
         }
         Some((path, node))

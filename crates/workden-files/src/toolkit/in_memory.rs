@@ -1,4 +1,4 @@
-//! What every backend that has whole files in memory answers alike.
+//! The common parts of backends that hold whole files in memory.
 
 use std::{future::poll_fn, ops::Range};
 
@@ -8,11 +8,11 @@ use workden_core::{
     text::{Change, Outcome, splice},
 };
 
-/// A part of a file.
+/// Returns a part of a file.
 ///
 /// # Errors
 ///
-/// `TooLarge` for a whole file that is larger than wanted.
+/// Returns `TooLarge` if the whole file is requested and larger than the limit.
 pub fn slice(path: &VirtualPath, content: &Bytes, modified: Option<Timestamp>, range: ByteRange) -> Result<Slice> {
     let size = content.len() as u64;
     let bytes = match range {
@@ -28,11 +28,11 @@ fn indices(size: usize, offset: u64, length: u64) -> Range<usize> {
     index(offset)..index(offset.saturating_add(length))
 }
 
-/// New content, all of it.
+/// Collects new content into memory.
 ///
 /// # Errors
 ///
-/// `TooLarge` as soon as more than `most` bytes came; what the stream says.
+/// Returns `TooLarge` as soon as more than `most` bytes have arrived, and the errors of the stream.
 pub async fn collect(path: &VirtualPath, content: Content, most: u64) -> Result<Bytes> {
     let mut stream = match content {
         Content::Whole(bytes) => return Ok(bytes),
@@ -49,11 +49,11 @@ pub async fn collect(path: &VirtualPath, content: Content, most: u64) -> Result<
     Ok(collected.freeze())
 }
 
-/// Whether a file may be written over what is there.
+/// Checks that the current content is what a write expects.
 ///
 /// # Errors
 ///
-/// `AlreadyExists`, `NotFound` and `Conflict`, when it is not as expected.
+/// Returns `AlreadyExists`, `NotFound` or `Conflict` if it is not.
 pub fn check_before_write(path: &VirtualPath, there: Option<&[u8]>, expect: Expect) -> Result<()> {
     match (expect, there) {
         (Expect::Absent, Some(_)) => Err(Error::already_exists("write", path)),
@@ -63,11 +63,11 @@ pub fn check_before_write(path: &VirtualPath, there: Option<&[u8]>, expect: Expe
     }
 }
 
-/// The content of a file after a change.
+/// Returns the content of a file after a change.
 ///
 /// # Errors
 ///
-/// As [`Backend::change`](crate::Backend::change) of a file that is there.
+/// Returns the errors of [`Backend::change`](crate::Backend::change) for an existing file.
 pub fn edit(
     path: &VirtualPath,
     content: &[u8],

@@ -1,5 +1,5 @@
-//! What a backend of your own needs, so that it means the same by a request as the others do: the
-//! search engine, windows of text, and content that is in memory as a whole.
+//! Parts for your own backend, so that a request means the same in every backend: the search engine, windows of text,
+//! and content in memory.
 
 pub mod in_memory;
 
