@@ -26,8 +26,7 @@ use crate::{
 
 /// A store for files.
 ///
-/// Every method but `resolve` takes a path that [`resolve`](Backend::resolve) returned. These rules hold for all
-/// methods:
+/// Methods that do I/O take paths that [`resolve`](Backend::resolve) returned. These rules hold for all of them:
 ///
 /// - Only regular files are read or written; a FIFO, socket or device is `NotRegular`, without waiting.
 /// - A missing path is `NotFound`, a directory in place of a file `IsDirectory`, a file in place of

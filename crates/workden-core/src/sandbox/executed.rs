@@ -119,7 +119,7 @@ impl Output {
         tail: impl Into<String>,
     }
 
-    /// Returns the whole output as one text, with a line that describes the omitted part and names the log.
+    /// Returns head and tail as one text, with a line between them that describes the omitted part and names the log.
     #[must_use]
     pub fn text(&self) -> String {
         let Some(left_out) = &self.left_out else { return self.head.clone() };
