@@ -1,7 +1,6 @@
 //! Text for people and models: encodings, windows, numbered lines, exact edits and hashline edits. All functions are
 //! pure; none opens a file.
 
-
 pub mod change;
 mod collect;
 pub mod edit;
