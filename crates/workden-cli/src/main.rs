@@ -20,6 +20,7 @@ mod sessions;
 mod signals;
 mod tool;
 mod typed;
+mod user_sessions;
 mod workspace;
 
 use std::process::ExitCode;

@@ -10,6 +10,7 @@ from pydantic_ai.exceptions import UnexpectedModelBehavior
 from pydantic_ai.messages import ModelRequest, ToolReturnPart
 from scripted import Deps, PlainBackend, PlainSandbox, Script, answers, awaited, run
 
+from workden.backends.linux import LinuxSandbox
 from workden.backends.local import LocalBackend
 from workden.permissions import OperationPermissions, PermissionRule, PermissionRuleset
 from workden.toolsets.console import create_console_toolset
@@ -48,6 +49,23 @@ async def test_a_refusal_is_an_answer(tmp_path: Path) -> None:
         )
         assert read.startswith("Error: cannot read `") and "denies it" in read
         assert searched == "No matches for 'KEY'"
+
+
+async def test_rules_of_a_toolset_hold_for_commands(tmp_path: Path) -> None:
+    rules = PermissionRuleset(
+        default="allow", read=OperationPermissions(rules=[PermissionRule(pattern="**/.env", action="deny")])
+    )
+    (tmp_path / ".env").write_text("KEY=1")
+    # No rule about command lines sees which file the script reads.
+    (tmp_path / "read.sh").write_text('for name in .e*; do cat "$name"; done')
+    command = ("execute", {"command": "sh read.sh"})
+    with LinuxSandbox(tmp_path) as sandbox:
+        (masked,) = await run(create_console_toolset(permissions=rules), sandbox, command)
+        assert "Permission denied" in masked and "KEY" not in masked
+    with LinuxSandbox(tmp_path) as sandbox:
+        assert sandbox.execute("sh read.sh").output == "KEY=1"
+        (refused,) = await run(create_console_toolset(permissions=rules), sandbox, command)
+        assert "started before this policy" in refused and "KEY" not in refused
 
 
 async def test_rules_hold_for_a_custom_backend() -> None:

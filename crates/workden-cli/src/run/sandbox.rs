@@ -18,9 +18,9 @@ use super::{
 };
 use crate::{
     containers::{Installed, Net},
-    sessions::user_sessions,
     signals::ToldToEnd,
     typed::{self, VariableArgument},
+    user_sessions::user_sessions,
 };
 
 /// The sandbox that a command runs in.

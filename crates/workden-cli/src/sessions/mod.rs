@@ -10,13 +10,13 @@ mod release;
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::{Args, Subcommand, ValueEnum};
-use workden::{HostEnvironment, Result, SessionId, SessionKind, UserSessions, sessions::Pruning};
+use workden::{SessionId, SessionKind, sessions::Pruning};
 
 use crate::{
     containers::{ContainerArguments, Net},
     failure::Failure,
-    runtimes::News,
     typed,
+    user_sessions::user_sessions,
 };
 
 pub(crate) const AFTER_HELP: &str = "\
@@ -150,14 +150,8 @@ impl From<SessionChoice> for SessionKind {
     }
 }
 
-/// Returns the sessions of this user. Progress of images goes to standard error.
-pub(crate) fn user_sessions() -> Result<UserSessions> {
-    let news = News::when_needed();
-    Ok(UserSessions::of_user(HostEnvironment::from_process())?.on_progress(move |progress| news.tell(&progress)))
-}
-
 /// Runs a subcommand.
-pub(crate) fn run(command: &SessionsCommand) -> std::result::Result<ExitCode, Failure> {
+pub(crate) fn run(command: &SessionsCommand) -> Result<ExitCode, Failure> {
     if let SessionsCommand::Exec(arguments) = command {
         return Ok(exec::run(arguments));
     }

@@ -6,7 +6,7 @@ use super::arguments::{SandboxChoice, WorkspaceArguments};
 use crate::{
     failure::{Failure, request},
     log::Level,
-    sessions::user_sessions,
+    user_sessions::user_sessions,
 };
 
 /// The path of the directory to work in, if commands are isolated.
