@@ -130,8 +130,12 @@ pub(super) async fn remove(shared: &Arc<Shared>, name: String) -> Result<()> {
     isolated("removing the sandbox", most, async move { factory.remove(&name).await }).await
 }
 
+/// The longest deadline. `Instant` cannot count much further.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// Ends all sessions and spare sandboxes concurrently, and waits until the deadline.
 pub(super) async fn shutdown(shared: &Arc<Shared>, deadline: Duration) -> ShutdownReport {
+    let deadline = deadline.min(LONGEST);
     let until = Instant::now() + deadline;
     let (ids, spares) = {
         let mut table = shared.table();

@@ -249,7 +249,8 @@ impl UserSessions {
                 Some(name) => return Err(not_a_network(name)),
             };
             let template = LinuxSandbox::builder().environment_of(self.host.clone()).network(network);
-            let template = template.with(|options| limit(options, record)).mask(record.masked.clone());
+            let limits = Limits::of(record)?;
+            let template = template.with(|options| limits.set(options)).mask(record.masked.clone());
             SessionManager::builder(LinuxLauncher::new(template, self.store.leases()))
         };
         Ok(self.with_store(builder))
@@ -271,7 +272,8 @@ impl UserSessions {
         if let Some(progress) = self.progress.clone() {
             template = template.on_progress(move |news| progress(news));
         }
-        template = template.with(|options| limit(options, record)).mask(record.masked.clone());
+        let limits = Limits::of(record)?;
+        template = template.with(|options| limits.set(options)).mask(record.masked.clone());
         template.check()?;
         Ok(SessionManager::builder(DockerLauncher::new(template, &self.store.owner()?)?))
     }
@@ -314,12 +316,35 @@ impl std::fmt::Debug for UserSessions {
     }
 }
 
-/// Returns the limits of a record.
-fn limit(options: &mut SandboxOptions, record: &SessionRecord) {
-    let said = |name: &str| record.options.get(name).map(String::as_str);
-    options.memory = said("--memory").and_then(|text| parse_size(text).ok());
-    options.cpus = said("--cpus").and_then(|text| text.parse().ok());
-    options.pids = said("--pids").and_then(|text| text.parse().ok());
+/// The limits of a record.
+struct Limits {
+    memory: Option<u64>,
+    cpus: Option<f64>,
+    pids: Option<u64>,
+}
+
+impl Limits {
+    /// Reads them. A sandbox does not start without a limit that its record names.
+    fn of(record: &SessionRecord) -> Result<Self> {
+        let said = |name: &str| record.options.get(name).map(String::as_str);
+        let invalid = |name: &'static str| {
+            let text = said(name).unwrap_or_default();
+            Error::new(
+                ErrorKind::InvalidArgument,
+                format!("invalid limit `{name} {text}` in the record of the session"),
+            )
+            .hint("end the session with `workden sessions release`, which keeps its files")
+        };
+        Ok(Self {
+            memory: said("--memory").map(parse_size).transpose().map_err(|_| invalid("--memory"))?,
+            cpus: said("--cpus").map(str::parse).transpose().map_err(|_| invalid("--cpus"))?,
+            pids: said("--pids").map(str::parse).transpose().map_err(|_| invalid("--pids"))?,
+        })
+    }
+
+    fn set(&self, options: &mut SandboxOptions) {
+        (options.memory, options.cpus, options.pids) = (self.memory, self.cpus, self.pids);
+    }
 }
 
 fn not_a_network(name: &str) -> Error {
@@ -362,6 +387,17 @@ pub fn runtime_named(typed: &str) -> Result<workden_sandboxes::runtimes::Runtime
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_with_an_unreadable_limit_starts_no_sandbox() {
+        let sessions = UserSessions::at("state", HostEnvironment::default());
+        for name in ["--memory", "--cpus", "--pids"] {
+            let mut record = SessionRecord::new("work".into(), std::time::Duration::ZERO).unwrap();
+            record.options.insert(name.to_owned(), "lots".to_owned());
+            let refused = sessions.maker(&record).map(drop).unwrap_err();
+            assert!(refused.sentence().starts_with(&format!("invalid limit `{name} lots`")), "{refused}");
+        }
+    }
 
     #[test]
     fn a_runtime_is_a_name_or_a_file() {
