@@ -80,7 +80,7 @@ async fn is_up(sandbox: &dyn Sandbox, way: &str, seconds: u32) -> Outcome {
     let started = Instant::now();
     while survivors(sandbox, seconds).await? == 0 {
         ensure(started.elapsed() < AT_ONCE, format!("{way} did not start"))?;
-        pause(20).await;
+        pause(50).await;
     }
     // Leave time for further forks.
     pause(150).await;
@@ -123,12 +123,21 @@ fn all_hold(outcomes: Vec<Outcome>) -> Outcome {
 /// No process is left when the call returns.
 pub async fn a_timeout_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
     let each = ways().map(|(way, line, seconds)| async move {
-        let request = ExecuteRequest::shell(line).timeout(Duration::from_secs(2));
-        let calling = sandbox.execute(&request);
-        let (up, done) = futures_util::future::join(is_up(sandbox, way, seconds), calling).await;
-        up?;
-        equal(format!("how {way} ended"), done?.ended, Ended::TimedOut)?;
-        equal(format!("how many are left of {way}"), survivors(sandbox, seconds).await?, 0)
+        // On a busy machine the timeout can pass before the processes are seen. A longer one follows then.
+        for timeout in [2, 8, 32].map(Duration::from_secs) {
+            let request = ExecuteRequest::shell(line.clone()).timeout(timeout);
+            let looking = Box::pin(is_up(sandbox, way, seconds));
+            let (done, seen) = match select(sandbox.execute(&request), looking).await {
+                Either::Left((done, _)) => (done, false),
+                Either::Right((up, calling)) => (calling.await, up.is_ok()),
+            };
+            equal(format!("how {way} ended"), done?.ended, Ended::TimedOut)?;
+            equal(format!("how many are left of {way}"), survivors(sandbox, seconds).await?, 0)?;
+            if seen {
+                return Ok(());
+            }
+        }
+        Err(Failure::new(format!("{way} did not start")))
     });
     all_hold(join_all(each).await)
 }

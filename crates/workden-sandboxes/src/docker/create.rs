@@ -54,17 +54,30 @@ impl Container {
                 "it was created with other options or by another program: see `docker inspect {name}`"
             )));
         }
-        let was_running = matches!(status(&found), ContainerStateStatusEnum::RUNNING);
+        let before = status(&found);
         let made = self.take_over(name, found).await?;
-        match self.verify(plan, &made).await {
-            Ok(()) => Ok(made),
-            Err(error) => {
-                if !was_running {
-                    removal::stop(&self.daemon, &made.id).await?;
-                }
-                Err(error)
-            }
+        if let Err(error) = self.verify(plan, &made).await {
+            self.leave_as_found(&made, before).await;
+            return Err(error);
         }
+        Ok(made)
+    }
+
+    /// Gives back a container that is not used. A failure here must not hide why the container was refused.
+    async fn leave_as_found(&self, made: &Made, before: ContainerStateStatusEnum) {
+        let left = match before {
+            ContainerStateStatusEnum::RUNNING => Ok(()),
+            ContainerStateStatusEnum::PAUSED => self.pause(made).await,
+            _ => removal::stop(&self.daemon, &made.id).await,
+        };
+        if let Err(error) = left {
+            tracing::warn!(container = made.name, %error, "a refused container is still running");
+        }
+    }
+
+    async fn pause(&self, made: &Made) -> Result<()> {
+        let failed = |error| self.daemon.failed(&format!("pause the container `{}`", made.name), &error);
+        self.daemon.client().await?.pause_container(&made.id).await.map_err(failed)
     }
 
     /// Verifies that a container that was not created just now covers what the plan protects. When it starts, the
@@ -231,27 +244,30 @@ impl Container {
     }
 }
 
-/// Returns the request for the daemon. Inspecting the mounted files blocks, so it runs on a blocking thread.
+/// Returns the request for the daemon.
 async fn body(
     plan: &Arc<Plan>,
     image: &str,
     volume: &KeeperVolume,
     token: &str,
 ) -> Result<(ContainerCreateBody, Check)> {
-    let (plan, volume) = (Arc::clone(plan), volume.clone());
-    let (image, token) = (image.to_owned(), token.to_owned());
-    let body = tokio::task::spawn_blocking(move || plan.body(&image, &volume, &token)).await;
-    body.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "checking the mounts was interrupted")))
+    let (volume, image, token) = (volume.clone(), image.to_owned(), token.to_owned());
+    blocking(plan, move |plan| plan.body(&image, &volume, &token)).await
 }
 
-/// Returns what a container of this plan must show, on a blocking thread as well.
+/// Returns what a container of this plan must show.
 async fn expected(plan: &Arc<Plan>) -> Result<Check> {
+    blocking(plan, |plan| Ok(plan.protected.mounts(&plan.volumes)?.expected)).await
+}
+
+/// Runs `inspect` on a blocking thread, because it opens the mounted files.
+async fn blocking<T: Send + 'static>(
+    plan: &Arc<Plan>,
+    inspect: impl FnOnce(&Plan) -> Result<T> + Send + 'static,
+) -> Result<T> {
     let plan = Arc::clone(plan);
-    let expected = tokio::task::spawn_blocking(move || plan.protected.mounts(&plan.volumes)).await;
-    match expected {
-        Ok(mounts) => Ok(mounts?.expected),
-        Err(_) => Err(Error::new(ErrorKind::Io, "checking the mounts was interrupted")),
-    }
+    let inspected = tokio::task::spawn_blocking(move || inspect(&plan)).await;
+    inspected.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "checking the mounts was interrupted")))
 }
 
 fn all_streams() -> AttachContainerOptions {
