@@ -53,7 +53,6 @@ pub(crate) const FULL: &[Step] = &[
     Step { name: "text", action: Action::Text },
     Step { name: "prepare", action: Action::StartPreparing },
     Step { name: "build", action: Action::Build },
-    Step { name: "publish", action: Action::Cargo(PUBLISH) },
     Step { name: "keeper", action: Action::Keeper },
     Step { name: "prepared", action: Action::FinishPreparing },
     Step { name: "docker", action: Action::Docker },
@@ -62,9 +61,9 @@ pub(crate) const FULL: &[Step] = &[
     Step { name: "tests", action: Action::Cargo(&["test", "--workspace", "--no-fail-fast"]) },
     Step { name: "python", action: Action::Python },
     Step { name: "wheel", action: Action::Wheel },
-    Step { name: "race", action: Action::Built("workden-bench", &["race", "--seconds", "20"]) },
+    Step { name: "race", action: Action::Built("workden-bench", &["race", "--seconds", "12"]) },
     Step { name: "differential", action: Action::Cargo(DIFFERENTIAL) },
-    Step { name: "fuzz", action: Action::Built("workden-fuzz", &["--seconds", "20"]) },
+    Step { name: "fuzz", action: Action::Built("workden-fuzz", &["--seconds", "12"]) },
 ];
 
 /// Packages every crate that is meant to be published. The `build` step has compiled them.
@@ -82,7 +81,7 @@ const PUBLISH: &[&str] = &[
 ];
 
 /// Compares the shell analysis with real shells, for longer than the other tests do.
-const DIFFERENTIAL: &[&str] = &["test", "--workspace", "--test", "differential", "--", "--seconds", "20"];
+const DIFFERENTIAL: &[&str] = &["test", "--workspace", "--test", "differential", "--", "--seconds", "12"];
 
 /// The steps to run after every few edits.
 pub(crate) const FAST: &[Step] = &[
@@ -174,12 +173,14 @@ fn act(action: &Action, made: &mut Made) -> Outcome {
     }
 }
 
-/// `cargo xtask prepare`: installs and downloads whatever the tests use, and compiles nothing.
+/// `cargo xtask prepare`: installs and downloads whatever the tests use, and compiles nothing. It also packages the
+/// crates, which mostly waits for the registry.
 pub(crate) fn prepare() -> Outcome {
     needs::provide(&[needs::NEEDS, needs::DOCKER].concat())?;
     clients::run()?;
     python::environment()?;
-    docker::make_images()
+    docker::make_images()?;
+    workspace::cargo(PUBLISH)
 }
 
 fn word(outcome: &Outcome) -> &'static str {

@@ -6,6 +6,7 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::Command,
+    thread,
 };
 
 use super::{
@@ -28,10 +29,12 @@ pub(crate) fn run(form: Form) -> Outcome {
     #[expect(clippy::cast_precision_loss, reason = "a size for people")]
     let megabytes = fs::metadata(&wheel).map_or(0, |file| file.len()) as f64 / (1024.0 * 1024.0);
     println!("{}\n  {megabytes:.1} MB", wheel.display());
-    for python in interpreters::all()? {
-        try_in(&python, &wheel)?;
-    }
-    Ok(())
+    let pythons = interpreters::all()?;
+    // Each installs for seconds on one core.
+    thread::scope(|scope| {
+        let trials: Vec<_> = pythons.iter().map(|python| scope.spawn(|| try_in(python, &wheel))).collect();
+        trials.into_iter().try_for_each(|trial| trial.join().unwrap_or_else(|_| Err("a trial panicked".to_owned())))
+    })
 }
 
 /// The programs among the Python files, removed once the wheel is built.
