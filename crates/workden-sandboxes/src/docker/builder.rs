@@ -10,8 +10,9 @@ use workden_core::{
 use super::{
     BuildProgress, ContainerKeepers, ContainerUser, Daemon, DockerSandbox, Init, Privileges, RootAccess, WhenItEnds,
     container::{Container, ContainerChoice, ImageOptions},
-    plan::{ImageChoice, NO_NETWORK, Plan, Volume, VolumeSource},
-    protected_paths::{self, ProtectedPaths},
+    plan::{ImageChoice, NO_NETWORK, Plan},
+    protected_paths::ProtectedPaths,
+    volumes::{self, Volume, VolumeSource},
 };
 use crate::{ByteSize, SandboxOptions, options::common_options, runtimes::RuntimeConfig};
 
@@ -173,7 +174,7 @@ impl DockerSandboxBuilder {
     /// Returns the files of the host that commands will see, and where.
     #[must_use]
     pub fn shown_files(&self) -> Vec<Mount> {
-        protected_paths::shown_files(&self.volumes())
+        volumes::shown_files(&self.volumes())
     }
 
     /// Returns the sandbox. The container starts with the first call; [`DockerSandbox::start`] starts it now.

@@ -43,6 +43,7 @@ mod report;
 mod same_file;
 mod single_flight;
 mod stream;
+mod volumes;
 
 use std::sync::Arc;
 

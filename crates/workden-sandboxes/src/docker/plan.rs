@@ -3,11 +3,11 @@
 use std::{
     collections::{BTreeMap, HashMap},
     os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
+    path::Path,
     time::Duration,
 };
 
-use bollard::models::{ContainerCreateBody, HealthConfig, HostConfig, HostConfigLogConfig, Mount, MountType};
+use bollard::models::{ContainerCreateBody, HealthConfig, HostConfig, HostConfigLogConfig, Mount};
 use sha2::{Digest, Sha256};
 use workden_core::{Error, ErrorKind, Result, VirtualPath, sandbox::MountAccess};
 use workden_wire::TokenHash;
@@ -16,6 +16,7 @@ use super::{
     keeper_volume::{Access, KeeperVolume, PROGRAM},
     labels,
     protected_paths::{Expected, ProtectedPaths},
+    volumes::{Volume, VolumeSource},
 };
 use crate::runtimes::RuntimeConfig;
 
@@ -62,23 +63,6 @@ pub(super) type Check = Vec<(VirtualPath, Expected)>;
 pub(crate) enum ImageChoice {
     Image(String),
     Runtime(Box<RuntimeConfig>),
-}
-
-/// Files of the host, or a volume of the daemon, in a container.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Volume {
-    pub(crate) source: VolumeSource,
-    pub(crate) at: String,
-    pub(crate) access: MountAccess,
-}
-
-/// The source of a mount.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum VolumeSource {
-    /// A file or directory of the daemon's machine.
-    Host(PathBuf),
-    /// A volume of the daemon, by its name.
-    Named(String),
 }
 
 /// What happens to a container when its last process ends.
@@ -348,22 +332,6 @@ impl UserWords {
             Self::OfImage => None,
             Self::Ids { user, group } => Some(format!("{user}:{group}")),
             Self::Name(name) => Some(name.clone()),
-        }
-    }
-}
-
-impl Volume {
-    pub(super) fn mount(&self) -> Mount {
-        let (typ, source) = match &self.source {
-            VolumeSource::Host(path) => (MountType::BIND, path.display().to_string()),
-            VolumeSource::Named(name) => (MountType::VOLUME, name.clone()),
-        };
-        Mount {
-            typ: Some(typ),
-            source: Some(source),
-            target: Some(self.at.clone()),
-            read_only: Some(self.access == MountAccess::ReadOnly),
-            ..Mount::default()
         }
     }
 }

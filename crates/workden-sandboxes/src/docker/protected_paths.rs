@@ -18,7 +18,7 @@ use workden_core::{
 
 use super::{
     labels,
-    plan::{Volume, VolumeSource},
+    volumes::{Volume, shown_files},
 };
 use crate::{GitFiles, git_files::hold_what_runs_outside, mount_sources};
 
@@ -45,15 +45,6 @@ enum Cover {
     NoFile,
     /// An empty directory.
     NoDirectory,
-}
-
-/// Returns the files of the host that commands will see, and where.
-pub(super) fn shown_files(volumes: &[Volume]) -> Vec<Shown> {
-    let shown = |volume: &Volume| match (&volume.source, VirtualPath::parse(&volume.at)) {
-        (VolumeSource::Host(source), Ok(at)) => Some(Shown { source: source.clone(), at, access: volume.access }),
-        _ => None,
-    };
-    volumes.iter().filter_map(shown).collect()
 }
 
 impl ProtectedPaths {
@@ -304,6 +295,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::docker::volumes::VolumeSource;
 
     fn path(text: &str) -> VirtualPath {
         VirtualPath::parse(text).unwrap()
