@@ -12,9 +12,7 @@ use tokio::time::timeout;
 use workden_core::{Error, ErrorKind, Result};
 
 use super::{
-    errors,
-    images::Images,
-    labels,
+    Daemon, errors, labels,
     progress::{self, BuildOutput},
     single_flight::News,
 };
@@ -69,15 +67,15 @@ impl Build {
 }
 
 /// Builds the image, unless another process has built it meanwhile.
-pub(super) async fn run(images: Images, build: Build, news: News) -> Result<()> {
-    if build.cached && images.has(&build.tag.to_string()).await? {
+pub(super) async fn run(daemon: Daemon, build: Build, news: News) -> Result<()> {
+    if build.cached && daemon.has_image(&build.tag.to_string()).await? {
         return Ok(());
     }
     let attempts = async {
         let mut left = ATTEMPTS;
         loop {
             left -= 1;
-            match built(&images, &build, &news).await {
+            match built(&daemon, &build, &news).await {
                 Err(error) if left > 0 && lost_a_layer(&error) => {}
                 ended => return ended,
             }
@@ -98,8 +96,7 @@ fn lost_a_layer(error: &Error) -> bool {
     error.sentence().contains(": No such image: sha256:")
 }
 
-async fn built(images: &Images, build: &Build, news: &News) -> Result<()> {
-    let daemon = &images.daemon;
+async fn built(daemon: &Daemon, build: &Build, news: &News) -> Result<()> {
     let tag = build.tag.to_string();
     // The Dockerfile itself sets the label `workden`.
     let labels = [(labels::RUNTIME, &build.tag.runtime), (labels::HASH, &build.tag.hash)];
@@ -127,42 +124,42 @@ async fn built(images: &Images, build: &Build, news: &News) -> Result<()> {
         }
     }
     // The end of the response does not prove success: a daemon that is shut down ends it as well.
-    match images.has(&tag).await? {
+    match daemon.has_image(&tag).await? {
         true => Ok(()),
         false => Err(build.failed("the daemon stopped during the build", &mut output)),
     }
 }
 
 /// Pulls an image.
-pub(super) async fn pull(images: Images, image: String, news: News) -> Result<()> {
+pub(super) async fn pull(daemon: Daemon, image: String, news: News) -> Result<()> {
     // Without a tag Docker would pull all tags.
     let last = image.rsplit('/').next().unwrap_or_default();
     let mut options = CreateImageOptionsBuilder::new().from_image(&image);
     if !last.contains([':', '@']) {
         options = options.tag("latest");
     }
-    let client = images.daemon.client().await?;
+    let client = daemon.client().await?;
     let mut messages = client.create_image(Some(options.build()), None, None);
     while let Some(message) = messages.next().await {
         match message {
             Ok(message) => progress::pulled(&image, message).into_iter().for_each(|told| news.tell(told)),
-            Err(error) => return Err(not_pulled(&images, &image, &error)),
+            Err(error) => return Err(not_pulled(&daemon, &image, &error)),
         }
     }
-    match images.has(&image).await? {
+    match daemon.has_image(&image).await? {
         true => Ok(()),
         false => Err(missing(&image, ErrorKind::NotFound, "the registry sent no image of this name")),
     }
 }
 
-fn not_pulled(images: &Images, image: &str, error: &bollard::errors::Error) -> Error {
+fn not_pulled(daemon: &Daemon, image: &str, error: &bollard::errors::Error) -> Error {
     use bollard::errors::Error as DaemonError;
     match error {
         DaemonError::DockerResponseServerError { message: why, .. } | DaemonError::DockerStreamError { error: why } => {
             let no_space = why.contains("no space left on device");
             missing(image, if no_space { ErrorKind::NoSpace } else { ErrorKind::NotFound }, &errors::shown(why))
         }
-        _ => images.daemon.failed(&format!("pull the image `{image}`"), error),
+        _ => daemon.failed(&format!("pull the image `{image}`"), error),
     }
 }
 

@@ -120,6 +120,15 @@ impl Daemon {
         self.shared.client.get_or_try_init(|| self.connect()).await
     }
 
+    /// Whether the daemon has this image.
+    pub(crate) async fn has_image(&self, image: &str) -> Result<bool> {
+        match self.client().await?.inspect_image(image).await {
+            Ok(_) => Ok(true),
+            Err(error) if errors::is_not_found(&error) => Ok(false),
+            Err(error) => Err(self.failed(&format!("look for the image `{image}`"), &error)),
+        }
+    }
+
     /// Waits for a permit to start or remove a container, held until it is dropped. This many at a time take no
     /// longer than one after the other; with more, callers would time out.
     pub(crate) async fn turn(&self) -> Option<SemaphorePermit<'_>> {

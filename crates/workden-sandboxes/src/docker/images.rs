@@ -14,7 +14,7 @@ use workden_core::Result;
 use super::{
     Daemon,
     build::{self, Build},
-    errors, labels,
+    labels,
     progress::OnProgress,
     single_flight::single_flight,
 };
@@ -99,14 +99,14 @@ impl Images {
         };
         let build = Build::of(runtime, dockerfile, self.build_network.as_deref(), self.build_time);
         let tag = build.tag.to_string();
-        if runtime.cache_image && self.has(&tag).await? {
+        if runtime.cache_image && self.daemon.has_image(&tag).await? {
             return Ok(tag);
         }
         if let Some(base) = runtime.base_image.as_deref().filter(|base| *base != "scratch") {
             self.there_or_pulled(base, progress).await?;
         }
         tracing::info!(%tag, runtime = runtime.name, "building an image");
-        let work = |news| build::run(self.clone(), build.clone(), news);
+        let work = |news| build::run(self.daemon.clone(), build.clone(), news);
         single_flight(&format!("{} build {tag}", self.daemon), progress, work).await?;
         Ok(tag)
     }
@@ -119,7 +119,7 @@ impl Images {
     pub async fn find(&self, runtime: &RuntimeConfig) -> Result<Option<String>> {
         let tag = runtime.tag()?.map(|tag| tag.to_string());
         let Some(image) = tag.or_else(|| runtime.image.clone()) else { return Ok(None) };
-        Ok(self.has(&image).await?.then_some(image))
+        Ok(self.daemon.has_image(&image).await?.then_some(image))
     }
 
     /// Lists the images that were built for runtimes, newest first.
@@ -137,14 +137,6 @@ impl Images {
         Ok(images)
     }
 
-    pub(super) async fn has(&self, image: &str) -> Result<bool> {
-        match self.daemon.client().await?.inspect_image(image).await {
-            Ok(_) => Ok(true),
-            Err(error) if errors::is_not_found(&error) => Ok(false),
-            Err(error) => Err(self.daemon.failed(&format!("look for the image `{image}`"), &error)),
-        }
-    }
-
     /// Pulls an image unless the daemon has it.
     ///
     /// # Errors
@@ -155,11 +147,11 @@ impl Images {
     }
 
     pub(super) async fn there_or_pulled(&self, image: &str, progress: OnProgress<'_>) -> Result<()> {
-        if self.has(image).await? {
+        if self.daemon.has_image(image).await? {
             return Ok(());
         }
         tracing::info!(image, "pulling an image");
-        let work = |news| build::pull(self.clone(), image.to_owned(), news);
+        let work = |news| build::pull(self.daemon.clone(), image.to_owned(), news);
         single_flight(&format!("{} pull {image}", self.daemon), progress, work).await
     }
 }
