@@ -9,7 +9,7 @@ use workden_policy::{
     secrets::{SECRETS, SYSTEM},
 };
 
-use super::reference::WrittenRule;
+use super::written_rules::WrittenRule;
 
 /// `SECRETS_PATTERNS`.
 const SECRETS_PATTERNS: [&str; 12] = [

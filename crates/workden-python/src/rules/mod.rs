@@ -9,6 +9,7 @@ mod known;
 mod path_pattern;
 mod reference;
 mod seen;
+mod written_rules;
 
 pub(crate) use checker::Rules;
 pub(crate) use known::publish;

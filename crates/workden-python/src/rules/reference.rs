@@ -1,9 +1,8 @@
-//! Rulesets in the format of pydantic-ai-backend, and their translation.
+//! Translates rulesets of pydantic-ai-backend.
 //!
 //! Invariant: a translated rule matches more than the original only where the result is not looser. A rule that allows
 //! is never widened; a rule that asks is widened if no later rule denies.
 
-use serde::Deserialize;
 use workden_core::{Error, Result, RuleCase};
 use workden_policy::{Action, Operation, OperationRules, PathScope, Rule, Ruleset};
 
@@ -11,35 +10,9 @@ use super::{
     command_pattern::command_patterns,
     known,
     path_pattern::{PatternScope, path_pattern},
+    written_rules::{Written, WrittenOperation, WrittenRule},
 };
 use crate::failure;
-
-#[derive(Debug, Deserialize)]
-struct Written {
-    default: Action,
-    read: Option<WrittenOperation>,
-    write: Option<WrittenOperation>,
-    edit: Option<WrittenOperation>,
-    execute: Option<WrittenOperation>,
-    glob: Option<WrittenOperation>,
-    grep: Option<WrittenOperation>,
-    ls: Option<WrittenOperation>,
-}
-
-#[derive(Debug, Deserialize)]
-struct WrittenOperation {
-    default: Action,
-    rules: Vec<WrittenRule>,
-}
-
-/// A rule of the reference.
-#[derive(Debug, Deserialize)]
-pub(super) struct WrittenRule {
-    pub(super) pattern: String,
-    pub(super) action: Action,
-    #[serde(default)]
-    pub(super) description: String,
-}
 
 /// A translated ruleset, with the origin of its rules.
 #[derive(Debug)]
