@@ -15,8 +15,6 @@ use std::{
 use pyo3::{prelude::*, types::PyDict};
 use workden_core::{Error, ErrorKind, Result};
 
-use crate::runtime;
-
 /// Maximum depth of nested forks in which each process has its own value.
 const GENERATIONS: usize = 16;
 
@@ -27,7 +25,6 @@ static GENERATION: AtomicUsize = AtomicUsize::new(0);
 #[pyfunction]
 fn forked() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
-    runtime::forget_parent();
 }
 
 /// Registers with Python for notification of forks.

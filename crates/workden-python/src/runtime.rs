@@ -53,11 +53,6 @@ pub(crate) fn is_waited_for() -> bool {
     WAITED_FOR.try_with(|()| ()).is_ok()
 }
 
-/// Forgets the pending calls of the parent, in a forked child.
-pub(crate) fn forget_parent() {
-    LETS_GO.store(false, Ordering::Release);
-}
-
 /// Returns the runtime of this process.
 fn runtime() -> Result<&'static tokio::runtime::Runtime> {
     RUNTIME.get_or_make(|| {
@@ -148,20 +143,21 @@ pub(crate) async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 
     done.ok_or_else(|| Error::new(ErrorKind::Gone, "the program is ending"))
 }
 
-/// Whether a task to release references is scheduled.
-static LETS_GO: AtomicBool = AtomicBool::new(false);
+/// Whether a task to release references is scheduled. Per process: a child has none of its parent's tasks.
+static LETS_GO: PerProcess<AtomicBool> = PerProcess::new();
 /// How long Python references of a finished call may be kept, so that many are released at once.
 const LETS_GO_IN: Duration = Duration::from_millis(20);
 
 /// Has Python release the references that calls held. A thread without the interpreter lock can only queue them for the
 /// next thread that has it, which may take long.
 fn let_go_soon() {
-    if LETS_GO.swap(true, Ordering::AcqRel) {
+    let Ok(lets_go) = LETS_GO.get_or_make(|| Ok(AtomicBool::default())) else { return };
+    if lets_go.swap(true, Ordering::AcqRel) {
         return;
     }
-    task::spawn(async {
+    task::spawn(async move {
         tokio::time::sleep(LETS_GO_IN).await;
-        LETS_GO.store(false, Ordering::Release);
+        lets_go.store(false, Ordering::Release);
         let _ = beside(|| Python::attach(|_| ())).await;
     });
 }
