@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workden.permissions import AskCallback
+    from workden.permissions.types import AskCallback
 
 
 TOOL_CALL_CALLBACK: ContextVar[Callable[[str], Awaitable[Any]] | None] = ContextVar("workden_calling", default=None)

@@ -8,8 +8,6 @@
 from __future__ import annotations
 
 from workden.permissions.checker import (
-    AskCallback,
-    AskFallback,
     PermissionAskError,
     PermissionChecker,
     PermissionDeniedError,
@@ -25,6 +23,8 @@ from workden.permissions.presets import (
     create_ruleset,
 )
 from workden.permissions.types import (
+    AskCallback,
+    AskFallback,
     OperationPermissions,
     PermissionAction,
     PermissionOperation,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
-from typing import Literal, cast
+from typing import cast
 
 from typing_extensions import deprecated
 
 from workden._ask_callbacks import yes_or_no
 from workden._native import Failure, Rules
 from workden.permissions.types import (
+    AskCallback,
+    AskFallback,
     PermissionAction,
     PermissionOperation,
     PermissionRule,
@@ -25,12 +26,6 @@ __all__ = [
     "PermissionDeniedError",
     "PermissionError",
 ]
-
-AskCallback = Callable[[PermissionOperation, str, str], "bool | Awaitable[bool]"]
-"""Receives the operation, its target and a reason; returns whether it is approved."""
-
-AskFallback = Literal["deny", "error"]
-"""What to do when approval is required and no callback is set: deny, or raise `PermissionAskError`."""
 
 
 class PermissionAskError(Exception):

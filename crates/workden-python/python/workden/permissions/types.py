@@ -1,12 +1,15 @@
-"""Data types of rules, by operation."""
+"""Data types of rules, by operation, and of the callback that approves one."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from pydantic import BaseModel, Field
 
 __all__ = [
+    "AskCallback",
+    "AskFallback",
     "OperationPermissions",
     "PermissionAction",
     "PermissionOperation",
@@ -19,6 +22,12 @@ PermissionAction = Literal["allow", "deny", "ask"]
 
 PermissionOperation = Literal["read", "write", "edit", "execute", "glob", "grep", "ls"]
 """The operations that rules cover."""
+
+AskCallback = Callable[[PermissionOperation, str, str], bool | Awaitable[bool]]
+"""Receives the operation, its target and a reason; returns whether it is approved."""
+
+AskFallback = Literal["deny", "error"]
+"""What to do when approval is required and no callback is set: deny, or raise `PermissionAskError`."""
 
 
 class PermissionRule(BaseModel):
