@@ -3,9 +3,13 @@
 //! Invariant: a value that passes stays a plain value in a Dockerfile and in the options of a container. Doubtful
 //! values are rejected, with a hint about valid ones.
 
-use workden_core::{Error, ErrorKind, Result};
+use workden_core::{Error, Result};
 
-use super::{PackageManager, RuntimeConfig, image_reference, packages};
+use super::{
+    PackageManager, RuntimeConfig,
+    field_errors::{shown, wrong},
+    image_reference, packages,
+};
 
 /// Longest name, which becomes a part of a tag.
 const LONGEST_NAME: usize = 64;
@@ -72,20 +76,6 @@ impl RuntimeConfig {
             Some(hint) => told.hint(hint),
             None => told,
         }
-    }
-}
-
-/// Returns the error of one field.
-pub(super) fn wrong(why: &str, hint: &str) -> Error {
-    Error::new(ErrorKind::InvalidArgument, why).hint(hint)
-}
-
-/// Shortens a value for an error, and escapes control characters.
-pub(super) fn shown(value: &str) -> String {
-    let escaped = value.escape_debug().to_string();
-    match escaped.char_indices().nth(100) {
-        Some((at, _)) => format!("{}...", &escaped[..at]),
-        None => escaped,
     }
 }
 
@@ -171,6 +161,8 @@ fn user(user: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use workden_core::ErrorKind;
+
     use super::*;
 
     fn base() -> RuntimeConfig {

@@ -2,7 +2,7 @@
 
 use workden_core::Result;
 
-use super::checks::{shown, wrong};
+use super::field_errors::{shown, wrong};
 
 /// Checks an image reference.
 pub(super) fn check(reference: &str) -> Result<()> {

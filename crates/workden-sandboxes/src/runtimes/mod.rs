@@ -6,6 +6,7 @@ mod builtin;
 mod checks;
 mod config;
 mod dockerfile;
+mod field_errors;
 mod image_reference;
 mod packages;
 mod tag;

@@ -7,7 +7,7 @@ use workden_core::Result;
 
 use super::{
     PackageManager,
-    checks::{shown, wrong},
+    field_errors::{shown, wrong},
 };
 
 const LONGEST: usize = 200;
