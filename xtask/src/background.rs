@@ -9,7 +9,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use crate::{Outcome, keeper::target_directory};
+use crate::{Outcome, workspace::target_directory};
 
 /// A command of this program that runs in the background.
 pub(crate) struct Background {

@@ -5,7 +5,10 @@
 
 use std::{fs, path::Path, process::Command};
 
-use crate::{Outcome, installed, keeper::target_directory, workspace};
+use crate::{
+    Outcome, installed,
+    workspace::{self, target_directory},
+};
 
 /// The path in the package, not the link in `.bin`, which an npm of 2023 drops for the package of the other processor.
 const NODE: &str = match cfg!(target_arch = "aarch64") {

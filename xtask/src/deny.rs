@@ -6,8 +6,7 @@ use std::process::Command;
 
 use crate::{
     Outcome,
-    keeper::target_directory,
-    workspace::{self, succeed},
+    workspace::{self, succeed, target_directory},
 };
 
 /// Pinned, so that its configuration keeps its meaning.

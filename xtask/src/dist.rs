@@ -11,9 +11,9 @@ use std::{
 
 use crate::{
     Outcome, installed,
-    keeper::{needs_a_loader, target_directory},
+    keeper::needs_a_loader,
     python::{self, wheel::Carried},
-    workspace::{self, succeed},
+    workspace::{self, succeed, target_directory},
 };
 
 /// A platform that releases are built for.

@@ -8,7 +8,11 @@ use std::{
     process::Command,
 };
 
-use crate::{Outcome, needs::is_root, workspace};
+use crate::{
+    Outcome,
+    needs::is_root,
+    workspace::{self, target_directory},
+};
 
 /// Its size limit; it is copied into every container.
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
@@ -75,11 +79,6 @@ fn build_static(form: Form) -> Outcome<PathBuf> {
     let link = ["--", "-C", "target-feature=+crt-static"];
     workspace::cargo(&[&["rustc", "--quiet", "--profile", profile][..], &program, &link].concat())?;
     Ok(target_directory().join(directory).join("workden-keeper"))
-}
-
-/// The directory of cargo's output.
-pub(crate) fn target_directory() -> PathBuf {
-    env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace::root().join("target"), PathBuf::from)
 }
 
 /// Whether a 64-bit ELF file has a program header that names a loader.

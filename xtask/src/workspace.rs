@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use crate::{Outcome, keeper::target_directory};
+use crate::Outcome;
 
 /// Cargo's arguments that build every library, program, test and example in the one profile of the tests. All steps
 /// share this choice of packages: cargo unifies features over it, and another choice would compile the dependencies
@@ -27,6 +27,11 @@ pub(crate) struct Source {
 pub(crate) fn root() -> PathBuf {
     let here = env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("xtask"), PathBuf::from);
     here.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+}
+
+/// Returns the directory of cargo's output.
+pub(crate) fn target_directory() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 /// Cargo compiles our own crates with clippy, and a warning is an error. It compiles the dependencies once: `cargo

@@ -102,7 +102,7 @@ fn new_directory(path: &Path) -> Outcome<PathBuf> {
 
 /// Returns the directory for images and data that are too large for a directory of temporary files.
 fn large_directory() -> Outcome<PathBuf> {
-    let path = absolute(keeper::target_directory().join("docker"));
+    let path = absolute(workspace::target_directory().join("docker"));
     path.and_then(|path| fs::create_dir_all(&path).map(|()| path))
         .map_err(|error| format!("cannot create the directory for images: {error}"))
 }

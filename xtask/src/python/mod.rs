@@ -18,8 +18,8 @@ use self::interpreters::Python;
 pub(crate) use self::native::crate_directory;
 use crate::{
     Outcome, installed,
-    keeper::{Form, target_directory},
-    workspace::{self, succeed},
+    keeper::Form,
+    workspace::{self, succeed, target_directory},
 };
 
 /// The environment of a test run.

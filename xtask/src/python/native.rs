@@ -8,8 +8,8 @@ use std::{
 
 use crate::{
     Outcome,
-    keeper::{Form, target_directory},
-    workspace,
+    keeper::Form,
+    workspace::{self, target_directory},
 };
 
 /// The Python files of the package.
