@@ -13,8 +13,6 @@ use std::{
 use rustix::{fs::OFlags, process::geteuid};
 use workden_core::{Error, ErrorKind, Result};
 
-use super::locks::unusable;
-
 /// Creates the directory, for this user alone, if it does not exist.
 pub(super) fn prepare(directory: &Path) -> Result<()> {
     check(directory)?;
@@ -73,6 +71,11 @@ pub(super) fn write(path: &Path, content: &[u8]) -> Result<()> {
 /// Opens a file to lock, and creates it if it does not exist.
 pub(super) fn lockable(path: &Path) -> std::io::Result<File> {
     options().write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+/// Returns the error for a directory that cannot be used.
+pub(super) fn unusable(error: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("cannot use the session directory: {}", error.kind()))
 }
 
 fn options() -> OpenOptions {

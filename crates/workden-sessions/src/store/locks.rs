@@ -15,9 +15,9 @@ use rustix::{
     fs::{FlockOperation, flock},
     io::Errno,
 };
-use workden_core::{Error, ErrorKind, Result};
+use workden_core::Result;
 
-use super::directory::lockable;
+use super::directory::{lockable, unusable};
 
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
@@ -75,10 +75,6 @@ impl Lock {
     pub(super) fn remove(self) {
         let _ = std::fs::remove_file(&self.path);
     }
-}
-
-pub(super) fn unusable(error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("cannot use the session directory: {}", error.kind()))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ mod record;
 
 use std::{path::PathBuf, time::Duration};
 
-use locks::{Lock, unusable};
+use locks::Lock;
 pub use pruning::{Pruned, Pruning};
 use record::LET_GO;
 pub use record::SessionRecord;
@@ -162,7 +162,7 @@ impl DirectoryStore {
         self.check()?;
         let entries = match std::fs::read_dir(self.directory.join(IDS)) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(|error| unusable(&error))?,
+            entries => entries.map_err(|error| directory::unusable(&error))?,
         };
         let id = |name: String| name.strip_suffix(&format!(".{RECORD}"))?.parse().ok();
         let mut all: Vec<SessionId> =
