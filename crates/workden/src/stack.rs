@@ -13,8 +13,13 @@ use crate::{
     judging::PolicyGate,
     read_only::ReadOnlyPaths,
     sandbox_masks::{MasksGate, SandboxMasks},
-    workspace::{Commands, Files},
 };
+
+/// The files of a workspace, behind all gates.
+pub type Files = Guarded<Arc<dyn Backend>>;
+
+/// The sandbox of a workspace, behind all gates.
+pub type Commands = Guarded<Arc<dyn Sandbox>>;
 
 /// The parts of a workspace.
 #[derive(Clone, Debug)]

@@ -4,8 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use workden_core::{
-    Backend, BackendExt, Caller, Error, Expect, Guarded, IfExists, Removal, Result, Sandbox, Spelling, Verdict,
-    VirtualPath, Written,
+    BackendExt, Caller, Error, Expect, IfExists, Removal, Result, Sandbox, Spelling, Verdict, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Numbered, Replacement},
 };
@@ -15,14 +14,8 @@ use workden_sandboxes::LazySandbox;
 use crate::{
     builder::WorkspaceBuilder,
     judging::off_thread,
-    stack::{AtEnd, Parts},
+    stack::{AtEnd, Commands, Files, Parts},
 };
-
-/// The files of a workspace, behind all gates.
-pub type Files = Guarded<Arc<dyn Backend>>;
-
-/// The sandbox of a workspace, behind all gates.
-pub type Commands = Guarded<Arc<dyn Sandbox>>;
 
 /// A workspace of an agent. Clones share it.
 ///
