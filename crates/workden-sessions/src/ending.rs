@@ -1,10 +1,9 @@
 //! Ends sessions, each in a separate task: a sandbox that hangs, fails or panics when it is stopped does not delay the
 //! others, and is removed all the same.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use tokio::{task::JoinSet, time::Instant};
-use workden_core::{Error, ErrorKind, Result};
+use workden_core::{ErrorKind, Result};
 
 use crate::{
     DirectoryStore, Launched, SessionEventKind, SessionFiles, SessionId,
@@ -12,17 +11,6 @@ use crate::{
     live::{End, Live},
     table::{Gone, Phase, Shared, Tenure},
 };
-
-/// The outcome of a shutdown.
-#[derive(Clone, Debug, Default)]
-pub struct ShutdownReport {
-    /// Sessions that have ended.
-    pub sessions: usize,
-    /// Spare sandboxes that were removed.
-    pub spares: usize,
-    /// The errors, each with its session; `None` for a spare sandbox.
-    pub failed: Vec<(Option<SessionId>, Error)>,
-}
 
 /// Orders the end of a session in any state. Returns a handle to wait for the end, and whether this is the first order.
 pub(super) fn order(shared: &Arc<Shared>, id: &SessionId, why: End) -> Option<(Gone, bool)> {
@@ -128,50 +116,4 @@ pub(super) async fn dispose_and_tell(shared: &Arc<Shared>, placed: Launched) {
 pub(super) async fn remove(shared: &Arc<Shared>, name: String) -> Result<()> {
     let (factory, most) = (Arc::clone(&shared.factory), shared.settings.stop_deadline);
     isolated("removing the sandbox", most, async move { factory.remove(&name).await }).await
-}
-
-/// The longest deadline. `Instant` cannot count much further.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
-
-/// Ends all sessions and spare sandboxes concurrently, and waits until the deadline.
-pub(super) async fn shutdown(shared: &Arc<Shared>, deadline: Duration) -> ShutdownReport {
-    let deadline = deadline.min(LONGEST);
-    let until = Instant::now() + deadline;
-    let (ids, spares) = {
-        let mut table = shared.table();
-        table.closed = true;
-        (table.slots.keys().cloned().collect::<Vec<_>>(), std::mem::take(&mut table.spares))
-    };
-    shared.spare_wanted.notify_one();
-    let mut ending = JoinSet::new();
-    for id in ids {
-        let Some((gone, _)) = order(shared, &id, End::Shutdown) else { continue };
-        ending.spawn(async move { (Some(id), gone.wait_within(deadline).await) });
-    }
-    for spare in spares {
-        let shared = Arc::clone(shared);
-        // Not a task of the set: dropping the set must not abort it.
-        let task = tokio::spawn(async move { dispose(&shared, spare).await });
-        ending.spawn(async move {
-            let broken = || Err(Error::new(ErrorKind::TimedOut, "ending a spare sandbox timed out"));
-            (
-                None,
-                tokio::time::timeout_at(until, task)
-                    .await
-                    .map_or_else(|_| broken(), |ended| ended.unwrap_or_else(|_| broken())),
-            )
-        });
-    }
-    let mut report = ShutdownReport::default();
-    while let Some(Ok((id, ended))) = ending.join_next().await {
-        match (ended, id) {
-            (Ok(()), Some(_)) => report.sessions += 1,
-            (Ok(()), None) => report.spares += 1,
-            (Err(error), id) => report.failed.push((id, error)),
-        }
-    }
-    if let Err(error) = crate::spares::none_in_making(shared, until).await {
-        report.failed.push((None, error));
-    }
-    report
 }

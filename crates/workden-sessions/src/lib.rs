@@ -29,6 +29,7 @@
 
 mod adoption;
 mod builder;
+mod creation;
 mod ending;
 mod events;
 mod isolated;
@@ -37,6 +38,8 @@ mod live;
 mod manager;
 mod reaper;
 mod session;
+mod settings;
+mod shutdown;
 mod spares;
 mod starting;
 mod store;
@@ -46,12 +49,13 @@ mod tests;
 mod workspaces;
 
 pub use adoption::{Adopt, AdoptReport};
-pub use builder::{IdleClock, SessionManagerBuilder};
-pub use ending::ShutdownReport;
+pub use builder::SessionManagerBuilder;
 pub use events::{SessionEvent, SessionEventKind};
 pub use listing::{SessionInfo, SessionState};
 pub use manager::{SessionManager, SessionOptions};
 pub use session::Session;
+pub use settings::IdleClock;
+pub use shutdown::ShutdownReport;
 pub use store::{DirectoryStore, Ended, Opened, Pruned, Pruning, SessionFiles, SessionRecord};
 pub use workden_sandboxes::{ExistingSandbox, LaunchRequest, Launched, Launcher, SessionId};
 pub use workspaces::Workspaces;

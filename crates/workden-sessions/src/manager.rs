@@ -17,7 +17,7 @@ use crate::{
     SessionFiles, SessionId, SessionInfo, SessionManagerBuilder, SessionRecord, ShutdownReport, adoption, ending,
     listing,
     live::{End, Live},
-    reaper, starting,
+    reaper, shutdown, starting,
     table::{Gone, Installed, Phase, Shared, Slot, Tenure},
 };
 use workden_sandboxes::runtimes::RuntimeConfig;
@@ -273,7 +273,7 @@ impl SessionManager {
     /// it. What takes longer continues to end.
     pub async fn shutdown(&self, deadline: Duration) -> ShutdownReport {
         self.stop_reaper();
-        ending::shutdown(&self.shared, deadline).await
+        shutdown::end_all(&self.shared, deadline).await
     }
 
     /// Lists the sessions by id.

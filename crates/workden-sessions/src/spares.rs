@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 use workden_core::{Error, ErrorKind, Result};
 
 use crate::{
-    LaunchRequest, Launched, SessionEventKind, SessionId, ending, isolated::isolated, starting, table::Shared,
+    LaunchRequest, Launched, SessionEventKind, SessionId, creation, ending, isolated::isolated, table::Shared,
 };
 
 /// The pause after the first failure; it doubles with each further one.
@@ -53,7 +53,7 @@ pub(super) async fn keep_filled(shared: Weak<Shared>) {
 async fn make_one(shared: &Arc<Shared>) -> Result<()> {
     let runtime = shared.settings.default_runtime.clone();
     let order = LaunchRequest { session: None, runtime, workspace: None, idle: Some(shared.settings.idle) };
-    let made = starting::create(shared, order).await;
+    let made = creation::create(shared, order).await;
     let unwanted = {
         let mut table = shared.table();
         match made {
@@ -87,7 +87,7 @@ pub(super) async fn take(shared: &Arc<Shared>, session: &SessionId) -> Option<La
             shared.listeners.tell(None, SessionEventKind::Failed(error));
             ending::dispose_and_tell(shared, spare).await;
             // It may already have its new name.
-            starting::sweep(shared, session).await;
+            creation::sweep(shared, session).await;
             None
         }
     }

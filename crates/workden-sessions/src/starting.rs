@@ -1,7 +1,7 @@
 //! Starts sessions, each in a separate task that no waiting caller can interrupt.
 //!
 //! Invariant: a created sandbox is either ready and in the table, or disposed of. One that is no longer wanted when it
-//! is ready, or that comes too late, is disposed of here.
+//! is ready is disposed of here.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,8 +9,8 @@ use tokio::{sync::watch, time::Instant};
 use workden_core::{Error, ErrorKind, Result};
 
 use crate::{
-    LaunchRequest, Launched, Opened, SessionEventKind, SessionId, SessionRecord, ending,
-    isolated::{Isolated, isolated},
+    LaunchRequest, Launched, Opened, SessionEventKind, SessionId, SessionRecord, creation, ending,
+    isolated::isolated,
     live::Live,
     spares,
     store::OpenSession,
@@ -110,38 +110,5 @@ async fn make(
     {
         return Ok(placed);
     }
-    create(shared, LaunchRequest { session: Some(id.clone()), runtime, workspace, idle: Some(idle) }).await
-}
-
-/// Creates a sandbox within the start deadline.
-pub(super) async fn create(shared: &Arc<Shared>, order: LaunchRequest) -> Result<Launched> {
-    let (factory, session) = (Arc::clone(&shared.factory), order.session.clone());
-    let making = Isolated::begin("starting the sandbox", async move { factory.create(&order).await });
-    let late_for = Arc::clone(shared);
-    let made = making.within(shared.settings.start_deadline, |late| {
-        tokio::spawn(async move {
-            if let Some(placed) = late.answer().await {
-                ending::dispose_and_tell(&late_for, placed).await;
-            }
-        });
-    });
-    let made = made.await;
-    // A creation that panicked or timed out may have left a sandbox behind.
-    if let (Err(error), Some(session)) = (&made, &session)
-        && matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::Io)
-    {
-        sweep(shared, session).await;
-    }
-    made
-}
-
-/// Removes what is left of a session that did not start.
-pub(super) async fn sweep(shared: &Arc<Shared>, session: &SessionId) {
-    let (factory, most) = (Arc::clone(&shared.factory), shared.settings.stop_deadline);
-    let found = isolated("looking for sandboxes", most, async move { factory.find().await }).await;
-    for found in found.unwrap_or_default().into_iter().filter(|found| found.session.as_ref() == Some(session)) {
-        if let Err(error) = ending::remove(shared, found.name.clone()).await {
-            shared.listeners.tell(Some(session), SessionEventKind::Failed(error));
-        }
-    }
+    creation::create(shared, LaunchRequest { session: Some(id.clone()), runtime, workspace, idle: Some(idle) }).await
 }

@@ -18,9 +18,9 @@ use workden_core::{Error, ErrorKind, Result};
 
 use crate::{
     Launched, Launcher, SessionId,
-    builder::Settings,
     events::Listeners,
     live::{End, Live},
+    settings::Settings,
 };
 use workden_sandboxes::runtimes::RuntimeConfig;
 
