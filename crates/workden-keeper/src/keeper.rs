@@ -24,7 +24,7 @@ use workden_files::LocalBackend;
 
 use crate::{
     config::KeeperConfig,
-    processes::{CommandSpec, Engine, gone},
+    processes::{CommandSpec, Engine, gone, starting},
 };
 
 /// A sandbox in this process.
@@ -237,7 +237,16 @@ macro_rules! counted {
     }};
 }
 
+/// Like `counted`, and returns when commands can execute the files that were written.
+macro_rules! settled {
+    ($this:ident, $method:ident($($argument:expr),*)) => {{
+        let answer = counted!($this, $method($($argument),*));
+        starting::finish().await;
+        answer
+    }};
+}
+
 forward_backend! {
     impl[] for Keeper;
-    looks: counted, changes: counted, host_files: own
+    looks: counted, changes: settled, host_files: own
 }

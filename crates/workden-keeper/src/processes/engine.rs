@@ -21,12 +21,10 @@ use super::{
     prepare,
     reapers::{ReaperStart, Reapers},
     records::JobRecords,
+    starting,
     tree::{EndMode, ProcessTree},
 };
-use crate::{
-    config::KeeperConfig,
-    reaper::{Reporting, Terminal},
-};
+use crate::{config::KeeperConfig, reaper::Terminal};
 
 /// Starts commands, and tracks those that run.
 #[derive(Debug)]
@@ -70,12 +68,11 @@ impl Engine {
     }
 
     /// Starts a command with these streams.
-    pub(super) fn start(
+    pub(super) async fn start(
         &self,
         spec: &CommandSpec<'_>,
         streams: [BorrowedFd<'_>; 3],
         terminal: Terminal,
-        reporting: Reporting,
     ) -> Result<Arc<ProcessTree>> {
         let mut environment = prepare::merged(&self.config.environment, spec.environment);
         if terminal == Terminal::Controlling {
@@ -84,11 +81,12 @@ impl Engine {
         let program = prepare::program(spec.command, &environment)?;
         let named = spec.directory.map(c_path).transpose()?;
         let directory: &CStr = named.as_deref().unwrap_or(&self.directory);
+        let starting = starting::begin().await;
         let mut running = self.running();
         running.may_start()?;
-        let started = self.reapers.start(ReaperStart { program, directory, streams, terminal, reporting });
+        let started = self.reapers.start(ReaperStart { program, directory, streams, terminal });
         let (link, reaper) = started.map_err(|why| broken("start a process", why))?;
-        let tree = ProcessTree::follow(link, reaper, Arc::clone(&self.reapers))
+        let tree = ProcessTree::follow(link, reaper, Arc::clone(&self.reapers), starting)
             .map_err(|error| broken("watch a socket", Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
         tracing::debug!(reaper = reaper.as_raw_pid(), "command started");
         running.trees.push(Arc::downgrade(&tree));

@@ -21,7 +21,7 @@ use super::{
     records::{JobRecord, drain_into},
     tree::{EndMode, ProcessTree, TreeState},
 };
-use crate::reaper::{Reporting, Terminal};
+use crate::reaper::Terminal;
 
 /// The longest timeout: a month, so that clocks do not overflow.
 const MOST_TIME: Duration = Duration::from_secs(31 * 24 * 60 * 60);
@@ -34,7 +34,7 @@ impl Engine {
         let hits = self.limits_hit_from_now();
         let (pipe, theirs) = pipes::from_command()?;
         let streams = [self.null.as_fd(), theirs.as_fd(), theirs.as_fd()];
-        let tree = self.start(&spec, streams, Terminal::None, Reporting::EndOnly)?;
+        let tree = self.start(&spec, streams, Terminal::None).await?;
         drop(theirs);
         let pipe = Arc::new(pipe);
         let mut waiting = EndOnDrop::new(Arc::clone(&tree), [Arc::clone(&pipe)]);

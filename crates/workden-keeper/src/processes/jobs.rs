@@ -17,7 +17,7 @@ use super::{
     records::{JobRecord, drain_into},
     tree::{EndMode, ProcessTree},
 };
-use crate::reaper::{Reporting, Terminal};
+use crate::reaper::Terminal;
 
 /// The longest wait of a read.
 const MOST_WAIT: Duration = Duration::from_secs(600);
@@ -27,7 +27,7 @@ impl Engine {
     pub(crate) async fn start_job(&self, spec: CommandSpec<'_>) -> Result<Job> {
         let (pipe, theirs) = pipes::from_command()?;
         let streams = [self.null.as_fd(), theirs.as_fd(), theirs.as_fd()];
-        let tree = self.start(&spec, streams, Terminal::None, Reporting::StartAndEnd)?;
+        let tree = self.start(&spec, streams, Terminal::None).await?;
         drop(theirs);
         let state = tree.started().await;
         let Some(pid) = state.pid else {

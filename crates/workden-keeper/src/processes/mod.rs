@@ -15,6 +15,7 @@ pub(crate) mod prepare;
 mod reapers;
 mod records;
 mod spawn;
+pub(crate) mod starting;
 mod tree;
 
 pub(crate) use self::{

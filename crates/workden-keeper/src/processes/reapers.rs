@@ -35,7 +35,6 @@ pub(crate) struct ReaperStart<'a> {
     pub(crate) directory: &'a CStr,
     pub(crate) streams: [BorrowedFd<'a>; 3],
     pub(crate) terminal: Terminal,
-    pub(crate) reporting: Reporting,
 }
 
 /// The reapers that this process has forked and not reaped.
@@ -78,7 +77,7 @@ impl Reapers {
             filter: &self.config.last_filter,
             domain: self.config.domain.as_ref().map(AsFd::as_fd),
             oom_preference: self.config.oom_preference,
-            reporting: start.reporting,
+            reporting: Reporting::StartAndEnd,
             stack: Some(&mut self.stack.lock().unwrap_or_else(PoisonError::into_inner)),
         };
         let pid = reaper::start(plan, &mut self.room.lock().unwrap_or_else(PoisonError::into_inner))?;

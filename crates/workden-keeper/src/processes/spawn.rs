@@ -30,7 +30,7 @@ use super::{
     pipes::{self, AtEnd, Watched},
     tree::ProcessTree,
 };
-use crate::reaper::{Reporting, Terminal};
+use crate::reaper::Terminal;
 
 /// Pieces of output that wait to be taken.
 const WAITING_PIECES: usize = 4;
@@ -49,13 +49,13 @@ impl Engine {
                 let (output, their_output) = pipes::from_command()?;
                 let (error, their_error) = pipes::from_command()?;
                 let theirs = [their_input.as_fd(), their_output.as_fd(), their_error.as_fd()];
-                let tree = self.start(&spec, theirs, Terminal::None, Reporting::StartAndEnd)?;
+                let tree = self.start(&spec, theirs, Terminal::None).await?;
                 let outputs = vec![(Stream::Output, Arc::new(output)), (Stream::Error, Arc::new(error))];
                 (tree, SpawnInput::Pipe(Mutex::new(Some(input))), outputs)
             }
             Streams::Terminal(size) => {
                 let (ours, theirs) = terminal(size)?;
-                let tree = self.start(&spec, [theirs.as_fd(); 3], Terminal::Controlling, Reporting::StartAndEnd)?;
+                let tree = self.start(&spec, [theirs.as_fd(); 3], Terminal::Controlling).await?;
                 let ours = Arc::new(ours);
                 (tree, SpawnInput::Terminal(Arc::clone(&ours)), vec![(Stream::Output, ours)])
             }

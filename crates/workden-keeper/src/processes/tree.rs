@@ -13,7 +13,7 @@ use rustix::{
 use tokio::{io::unix::AsyncFd, sync::watch, time::timeout};
 use workden_core::{limits, sandbox::Ended};
 
-use super::reapers::Reapers;
+use super::{reapers::Reapers, starting::Starting};
 use crate::{
     reaper::message::{REPORT_BYTES, ReaperOrder, ReaperReport, StartStage},
     sys,
@@ -55,15 +55,23 @@ pub(crate) enum EndMode {
 
 impl ProcessTree {
     /// Follows the tree of a reaper that was just started, until no process is left.
-    pub(crate) fn follow(link: OwnedFd, reaper: Pid, reapers: Arc<Reapers>) -> std::io::Result<Arc<Self>> {
+    pub(crate) fn follow(
+        link: OwnedFd,
+        reaper: Pid,
+        reapers: Arc<Reapers>,
+        starting: Starting,
+    ) -> std::io::Result<Arc<Self>> {
         let tree = Arc::new(Self { link: sys::watched(link)?, reaper, reapers, state: watch::Sender::default() });
         let followed = Arc::clone(&tree);
-        tokio::spawn(async move { followed.listen().await });
+        tokio::spawn(async move { followed.listen(starting).await });
         Ok(tree)
     }
 
-    async fn listen(&self) {
+    async fn listen(&self, starting: Starting) {
+        let mut starting = Some(starting);
         while let Some(report) = self.next_report().await {
+            // Every process of the tree has closed the descriptors of this process before its first report.
+            starting.take();
             self.state.send_modify(|state| match report {
                 ReaperReport::Started(pid) => state.pid = u32::try_from(pid).ok(),
                 ReaperReport::Failed(stage, why) => state.failed = Some((stage, why)),

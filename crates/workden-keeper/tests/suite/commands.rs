@@ -1,10 +1,11 @@
 //! `execute`: output, ends and bounds.
 
-use std::{io::Write, time::Duration};
+use std::{io::Write, pin::pin, time::Duration};
 
+use futures_util::future::{join_all, select};
 use tokio::time::timeout;
 use workden_core::{
-    ErrorKind, VirtualPath,
+    BackendExt, ErrorKind, Expect, VirtualPath,
     sandbox::{Ended, ExecuteRequest, JobRead, Sandbox},
 };
 
@@ -158,7 +159,7 @@ async fn a_hundred_at_once() {
     let path = |name: &str| place.directory.path().join(name);
     place.run("mkfifo gate").await;
     // Each waits at the gate until all have started.
-    let many = futures_util::future::join_all((0..100).map(|i| {
+    let many = join_all((0..100).map(|i| {
         let keeper = &place.keeper;
         async move { keeper.execute(&ExecuteRequest::shell(format!("touch at_{i}; read x < gate; echo {i}"))).await }
     }));
@@ -172,4 +173,29 @@ async fn a_hundred_at_once() {
     for (i, executed) in many.into_iter().enumerate() {
         assert_eq!(executed.unwrap().output.text(), format!("{i}\n"));
     }
+}
+
+/// A child that is just being forked has the descriptor of every file that is being written, and while it does, the
+/// kernel refuses to execute that file.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_program_that_was_just_written_is_never_busy_while_other_commands_start() {
+    let (writing, starting) = (TestKeeper::new(), TestKeeper::new());
+    let program = VirtualPath::parse("/program").unwrap();
+    let write = async || {
+        writing.keeper.write_path(&program, "#!/bin/sh\necho ran\n".into(), Expect::Anything).await.unwrap();
+    };
+    write().await;
+    writing.run("chmod +x program").await;
+    let write_and_run = async {
+        for _ in 0..200 {
+            write().await;
+            assert_eq!(writing.run("./program").await.output.text(), "ran\n");
+        }
+    };
+    let others = join_all((0..4).map(async |_| {
+        loop {
+            starting.run(":").await;
+        }
+    }));
+    select(pin!(write_and_run), pin!(others)).await;
 }
