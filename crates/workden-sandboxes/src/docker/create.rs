@@ -285,7 +285,9 @@ fn all_streams() -> AttachContainerOptions {
 fn is_without_keeper(error: &Error) -> bool {
     let said = error.sentence();
     said.contains(PROGRAM)
-        && ["no such file", "exec format error", "text file busy"].iter().any(|why| said.contains(why))
+        && ["no such file", "exec format error", "text file busy", "permission denied"]
+            .iter()
+            .any(|why| said.contains(why))
 }
 
 /// Adds advice for a container that does not start.

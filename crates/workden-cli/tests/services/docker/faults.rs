@@ -6,7 +6,7 @@ use workden_core::{
     BackendExt, ErrorKind, Expect, Sandbox, VirtualPath,
     sandbox::{ExecuteRequest, JobRequest, JobState, MountAccess},
 };
-use workden_sandboxes::docker::{Daemon, DockerSandbox, DockerSandboxBuilder};
+use workden_sandboxes::docker::{ContainerKeepers, Daemon, DockerSandbox, DockerSandboxBuilder};
 
 use crate::{
     docker::{
@@ -171,4 +171,29 @@ async fn a_keeper_that_is_killed_from_outside_is_a_sandbox_that_is_gone() {
     assert!(killed.success());
     let error = timeout(PATIENCE, sandbox.execute(&sh("true"))).await.unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Gone, "{error}");
+}
+
+/// What a process leaves that was killed while it filled the volume, or shows while it still does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_keeper_volume_that_is_not_filled_is_filled_again() {
+    // Another content has a volume of its own, which no other test uses.
+    let directory = tempfile::tempdir().unwrap();
+    let keeper = directory.path().join("workden-keeper");
+    let mut content = std::fs::read(std::env::var_os("WORKDEN_KEEPER").unwrap()).unwrap();
+    content.extend(unique("keeper").into_bytes());
+    std::fs::write(&keeper, content).unwrap();
+    let build = || container(BUSYBOX).keepers(ContainerKeepers::at(keeper.clone())).build().unwrap();
+    let first = build();
+    first.start().await.unwrap();
+    let volume = "{{range .Mounts}}{{if eq .Destination \"/.workden/bin\"}}{{.Name}}{{end}}{{end}}";
+    let volume = docker(&["inspect", "--format", volume, &first.container_name().unwrap()]);
+    first.stop().await.unwrap();
+    for damage in ["chmod 0 /v/keeper", ": > /v/keeper", "rm /v/keeper"] {
+        docker(&["run", "--rm", "--volume", &format!("{volume}:/v"), BUSYBOX, "sh", "-c", damage]);
+        let sandbox = build();
+        let done = sandbox.execute(&sh("echo on")).await.unwrap_or_else(|error| panic!("after `{damage}`: {error}"));
+        assert_eq!(done.output.text(), "on\n");
+        sandbox.stop().await.unwrap();
+    }
+    docker(&["volume", "rm", &volume]);
 }
