@@ -40,17 +40,14 @@ def pytest_configure() -> None:
 # After `-m` and `-k`: tests that they deselect need no daemon.
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    needing = [item for item in items if item.get_closest_marker("docker")]
+    needing = sum(item.get_closest_marker("docker") is not None for item in items)
     why = _no_daemon() if needing else None
     if why is not None:
         # Skipped tests would look as if they had passed.
         raise pytest.UsageError(
-            f"{len(needing)} of these tests need a Docker daemon, and {why}\n"
+            f"{needing} of these tests need a Docker daemon, and {why}\n"
             'hint: cargo xtask docker -- cargo xtask python; without containers: -m "not docker"'
         )
-    # Containers take longest and mostly wait, so their files come first and the others run beside them.
-    with_containers = {item.path for item in needing}
-    items.sort(key=lambda item: item.path not in with_containers)
 
 
 @pytest.fixture(scope="session")

@@ -36,8 +36,6 @@ struct Ready {
 pub(crate) fn whole(environment: &[(&'static str, String)]) -> Outcome {
     let ready = prepare(environment)?;
     let mut pytest = vec!["pytest", "--cov=workden", "--cov-report=term-missing:skip-covered"];
-    // The tests of a file share images and servers, so a file is never split.
-    pytest.extend(["--numprocesses=2", "--dist=loadfile", "--no-loadscope-reorder"]);
     if !ready.has_daemon() {
         println!(
             "=== container tests are skipped: DOCKER_HOST is not set\nhint: cargo xtask docker -- cargo xtask python"
