@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use crate::{DirectoryStore, workspaces::Workspaces};
 use workden_sandboxes::runtimes::RuntimeConfig;
+
+use crate::{DirectoryStore, workspaces::Workspaces};
 
 /// The default idle limit of a session.
 const IDLE: Duration = Duration::from_secs(3600);
