@@ -85,7 +85,8 @@ impl ProcessTree {
                 return self.reapers.reap(self.reaper).await;
             }
         }
-        // The link closed without a last report: a command has killed the reaper.
+        // The link closed without a last report: a command has killed the reaper, and file calls need not wait for it.
+        drop(starting);
         tracing::warn!(reaper = self.reaper.as_raw_pid(), "reaper was killed: its processes are swept");
         self.reapers.signal(self.reaper, Signal::KILL);
         self.reapers.sweep(Some(self.reaper)).await;
