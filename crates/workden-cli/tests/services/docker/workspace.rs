@@ -56,6 +56,11 @@ async fn a_named_container_without_the_masks_is_not_used_again() {
     let strict = builder().preset(Preset::Permissive).build().unwrap();
     let refused = strict.execute("sh read.sh", None).await.unwrap_err();
     assert!(refused.kind() == ErrorKind::Conflict && refused.sentence().contains("/workspace/.env"), "{refused}");
+    docker(&["pause", &name]);
+    let refused = strict.execute("sh read.sh", None).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Conflict, "{refused}");
+    assert_eq!(docker(&["inspect", "--format", "{{.State.Status}}", &name]), "paused", "left as it was found");
+    docker(&["unpause", &name]);
     open.stop().await.unwrap();
     let refused = strict.execute("sh read.sh", None).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Conflict, "{refused}");
