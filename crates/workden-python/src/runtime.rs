@@ -119,6 +119,27 @@ where
     generic::future_into_py_with_locals::<Calls, _, T>(py, locals, async { call.await.map_err(failure::raised) })
 }
 
+/// Returns a call as an awaitable whose first step is done already: an order is given when the caller gives it, and not
+/// when a thread comes to it.
+pub(crate) fn begun<T>(
+    py: Python<'_>,
+    call: impl Future<Output = Result<T>> + Send + 'static,
+) -> PyResult<Bound<'_, PyAny>>
+where
+    T: for<'py> IntoPyObject<'py> + Send + 'static,
+{
+    let runtime = runtime().map_err(failure::raised)?;
+    let mut call = Box::pin(call);
+    let first = py.detach(|| {
+        let _entered = runtime.enter();
+        call.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+    });
+    match first {
+        Poll::Ready(answer) => awaitable(py, async { answer }),
+        Poll::Pending => awaitable(py, call),
+    }
+}
+
 /// Runs a function that may start tasks, on a thread outside the runtime.
 pub(crate) fn entered(work: impl FnOnce()) {
     // Without a runtime no task was ever started.

@@ -199,7 +199,8 @@ impl Sessions {
     /// Returns an awaitable of whether there was a session to end.
     fn release<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
         let (manager, id) = (self.manager(py)?, id.parse::<SessionId>());
-        runtime::awaitable(py, async move {
+        // A sandbox that is being started must see the order, however soon it is ready.
+        runtime::begun(py, async move {
             match id {
                 Ok(id) => manager.release(&id).await,
                 Err(_) => Ok(false),

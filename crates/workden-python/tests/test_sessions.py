@@ -279,8 +279,9 @@ async def test_the_loop_goes_on_after_an_error(caplog: pytest.LogCaptureFixture)
     assert "cleanup of idle sessions failed" in caplog.text
     sessions.stop_cleanup_loop()
     sessions.stop_cleanup_loop()
-    await asyncio.sleep(0)
-    assert task is not None and task.cancelled()
+    assert task is not None
+    await asyncio.wait([task], timeout=60)
+    assert task.cancelled()
 
 
 def test_one_manager_in_one_loop_after_the_other() -> None:
