@@ -12,7 +12,7 @@ pub use super::{
 };
 
 use super::{
-    glob_regex::{build_regex, invalid, regex_text},
+    glob_regex::{build_regex, invalid, path_expression},
     glob_syntax::{self, Alternative, Component, Piece, alternatives},
 };
 use crate::{Error, ErrorKind, Result, VirtualPath};
@@ -156,7 +156,7 @@ fn plain_name(component: &Component) -> Option<String> {
 }
 
 fn to_regex(pattern: &str, all: &[Alternative], case: RuleCase) -> Result<Regex> {
-    build_regex(&[regex_text(all, case)]).ok_or_else(|| invalid(pattern, "it is too large to compile"))
+    build_regex(&[path_expression(all, case)]).ok_or_else(|| invalid(pattern, "it is too large to compile"))
 }
 
 #[cfg(test)]

@@ -6,12 +6,13 @@
 use std::{ops::Range, sync::Arc};
 
 use regex_automata::{Anchored, Input, PatternID, meta::Regex};
+use regex_syntax::hir::Hir;
 
 use super::{
-    glob_regex::{PatternOf, RuleCase, build_regex, invalid, regex_text, rule_alternatives},
+    glob_regex::{PatternOf, RuleCase, build_regex, invalid, path_expression, rule_alternatives},
     pattern_cache::PatternCache,
 };
-use crate::{Error, Result, VirtualPath, limits};
+use crate::{Error, Result, VirtualPath};
 
 /// Compiled rulesets: the same few come with every search.
 static COMPILED: PatternCache<Compiled> = PatternCache::new();
@@ -80,21 +81,19 @@ impl Compiled {
 
 impl Patterns {
     fn compile(patterns: &[(usize, &str, RuleCase)]) -> Result<Self, (usize, Error)> {
-        let text = |(rule, pattern, case): &(usize, &str, RuleCase)| match rule_alternatives(pattern, *case) {
-            Ok(all) => Ok(regex_text(&all, *case)),
+        let expression = |(rule, pattern, case): &(usize, &str, RuleCase)| match rule_alternatives(pattern, *case) {
+            Ok(all) => Ok(path_expression(&all, *case)),
             Err(error) => Err((*rule, error)),
         };
-        let texts: Vec<String> = patterns.iter().map(text).collect::<Result<_, _>>()?;
-        // If the text alone is large, the common automaton would be too large as well.
-        let are_small = texts.iter().map(String::len).sum::<usize>() <= limits::COMPILED_PATTERN_BYTES;
-        if let Some(regex) = (are_small && !texts.is_empty()).then(|| build_regex(&texts)).flatten() {
+        let expressions: Vec<Hir> = patterns.iter().map(expression).collect::<Result<_, _>>()?;
+        if let Some(regex) = (!expressions.is_empty()).then(|| build_regex(&expressions)).flatten() {
             return Ok(Self::Together(regex));
         }
-        let build = |(text, (rule, pattern, _)): (&String, &(usize, &str, RuleCase))| {
+        let build = |(expression, (rule, pattern, _)): (&Hir, &(usize, &str, RuleCase))| {
             let too_large = || (*rule, invalid(pattern, "it is too large to compile"));
-            build_regex(std::slice::from_ref(text)).ok_or_else(too_large)
+            build_regex(std::slice::from_ref(expression)).ok_or_else(too_large)
         };
-        Ok(Self::Apart(texts.iter().zip(patterns).map(build).collect::<Result<_, _>>()?))
+        Ok(Self::Apart(expressions.iter().zip(patterns).map(build).collect::<Result<_, _>>()?))
     }
 
     fn first_match(&self, text: &str) -> Option<usize> {

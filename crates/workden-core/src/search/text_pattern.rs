@@ -2,9 +2,12 @@
 //! an ordinary character that `*` matches.
 
 use regex_automata::meta::Regex;
+use regex_syntax::hir::Hir;
 
 use super::{
-    glob_regex::{build_regex, invalid, write_char},
+    glob_regex::{
+        RuleCase, any_byte, any_char, build_regex, char_expression, class, class_expression, invalid, repeated, whole,
+    },
     glob_syntax::{Piece, text_alternatives},
 };
 use crate::Result;
@@ -21,15 +24,8 @@ impl TextPattern {
     /// Returns `InvalidPattern` if the pattern does not parse or exceeds the [`limits`](crate::limits).
     pub fn new(pattern: &str) -> Result<Self> {
         let all = text_alternatives(pattern).map_err(|why| invalid(pattern, &why))?;
-        let mut text = String::from(r"\A(?:");
-        for (nth, pieces) in all.iter().enumerate() {
-            if nth > 0 {
-                text.push('|');
-            }
-            pieces.iter().for_each(|piece| write_piece(&mut text, piece));
-        }
-        text.push_str(r")\z");
-        build_regex(&[text]).map(Self).ok_or_else(|| invalid(pattern, "it is too large to compile"))
+        let alternatives = all.iter().map(|pieces| Hir::concat(pieces.iter().map(expression).collect())).collect();
+        build_regex(&[whole(alternatives)]).map(Self).ok_or_else(|| invalid(pattern, "it is too large to compile"))
     }
 
     /// Whether this text matches.
@@ -39,20 +35,12 @@ impl TextPattern {
     }
 }
 
-fn write_piece(out: &mut String, piece: &Piece) {
+fn expression(piece: &Piece) -> Hir {
     match piece {
-        Piece::Char(c) => write_char(out, *c),
-        Piece::AnyChar => out.push_str("(?s:.)"),
-        Piece::AnyChars => out.push_str("(?s-u:.)*"),
-        Piece::Class { negated, ranges } => {
-            out.push_str(if *negated { "[^" } else { "[" });
-            for (first, last) in ranges {
-                write_char(out, *first);
-                out.push('-');
-                write_char(out, *last);
-            }
-            out.push(']');
-        }
+        Piece::Char(c) => char_expression(*c, RuleCase::Sensitive),
+        Piece::AnyChar => class_expression(any_char()),
+        Piece::AnyChars => repeated(0, any_byte()),
+        Piece::Class { negated, ranges } => class_expression(class(*negated, ranges, RuleCase::Sensitive)),
     }
 }
 
