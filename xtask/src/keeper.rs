@@ -5,7 +5,7 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process::Command,
+    process::{self, Command},
 };
 
 use crate::{
@@ -54,8 +54,8 @@ pub(crate) fn build(form: Form) -> Outcome<PathBuf> {
         other => other,
     };
     let file = place.join(format!("workden-keeper-{architecture}"));
-    // Replace the file: the old one may be running.
-    let fresh = place.join("fresh");
+    // Replace the file: the old one may be running. Another `cargo xtask` may do the same at this moment.
+    let fresh = place.join(format!("fresh-{}", process::id()));
     fs::create_dir_all(&place)
         .and_then(|()| fs::copy(&built, &fresh))
         .and_then(|_| fs::rename(&fresh, &file))

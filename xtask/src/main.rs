@@ -29,7 +29,7 @@ const HELP: &str = "\
 cargo xtask <command>
 
   test            Run everything that must pass before a change is merged, as CI does. Installs missing packages
-                  (as root on Debian; elsewhere it lists them and stops). 25 minutes on two cores the first time.
+                  (as root on Debian; elsewhere it lists them and stops). 24 minutes on two cores the first time.
   test --fast     Run rustfmt, clippy and the quick tests. Installs nothing.
   tidy            Run rustfmt, clippy and the checks on our own text: module docs, word list, machine paths,
                   registries, file length, and that ARCHITECTURE.md names only existing symbols.

@@ -147,6 +147,20 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_that_disregards_case_does_so_in_classes() {
+        for (pattern, matching, others) in [
+            ("[!a]x", vec!["/bx", "/BX"], vec!["/ax", "/Ax", "/AX"]),
+            ("[a-c]x", vec!["/bX", "/Bx"], vec!["/dx"]),
+            // The sign of the unit kelvin is a `k` in another case, as some file systems have it.
+            ("*.key", vec!["/a.KEY", "/a.\u{212a}ey"], vec!["/a.kez"]),
+            ("a[.-0]b", vec!["/a.b", "/A0B"], vec!["/a/b"]),
+        ] {
+            matching.iter().for_each(|path| assert_eq!(first(&[(pattern, &[])], path), Some(0), "{pattern} on {path}"));
+            others.iter().for_each(|path| assert_eq!(first(&[(pattern, &[])], path), None, "{pattern} on {path}"));
+        }
+    }
+
+    #[test]
     fn an_exception_is_one_to_its_own_rule_only() {
         let rules: &[(&str, &[&str])] =
             &[(".env.*", &[".env.example", "*.dist"]), ("/keep/**", &["*.tmp"]), ("*", &["*.md"])];
