@@ -34,7 +34,7 @@ impl Line {
     pub(crate) fn beside(what: &str, peer_name: &str, ours: &Samples, peer: &Samples, target: Target) -> Self {
         let (own, other) = (ours.median().as_secs_f64(), peer.median().as_secs_f64());
         let (shown, wanted, passes) = match target {
-            Target::Ratio(most) => (format!("{:.2} x", own / other), format!("<= {most:.1} x"), own <= other * most),
+            Target::Ratio(most) => (format!("{:.2} x", own / other), format!("<= {most:?} x"), own <= other * most),
             Target::FasterBy(least) => {
                 (format!("{:.1} x faster", other / own), format!(">= {least:.0} x faster"), own * least <= other)
             }

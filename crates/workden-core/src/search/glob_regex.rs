@@ -57,16 +57,24 @@ pub(super) fn rule_alternatives(pattern: &str, case: RuleCase) -> Result<Vec<Alt
 const FOLDED_CHARS: usize = 100_000;
 
 fn class_sizes(alternative: &Alternative) -> usize {
-    let pieces = alternative.components.iter().flat_map(|component| match component {
-        Component::AnyDepth => &[][..],
-        Component::Name(pieces) => pieces,
-    });
     let size = |range: &(char, char)| u32::from(range.1) as usize - u32::from(range.0) as usize + 1;
-    let sizes = pieces.map(|piece| match piece {
+    let sizes = pieces_of(alternative).map(|piece| match piece {
         Piece::Class { ranges, .. } => ranges.iter().map(size).sum(),
         Piece::Char(_) | Piece::AnyChar | Piece::AnyChars => 0,
     });
     sizes.sum()
+}
+
+/// Returns how many characters and wildcards these have.
+pub(super) fn pieces(all: &[Alternative]) -> usize {
+    all.iter().map(|alternative| pieces_of(alternative).count()).sum()
+}
+
+fn pieces_of(alternative: &Alternative) -> impl Iterator<Item = &Piece> {
+    alternative.components.iter().flat_map(|component| match component {
+        Component::AnyDepth => &[][..],
+        Component::Name(pieces) => pieces,
+    })
 }
 
 pub(super) fn invalid(pattern: &str, why: &str) -> Error {

@@ -9,13 +9,18 @@ use regex_automata::{Anchored, Input, PatternID, meta::Regex};
 use regex_syntax::hir::Hir;
 
 use super::{
-    glob_regex::{PatternOf, RuleCase, build_regex, invalid, path_expression, rule_alternatives},
+    glob_regex::{PatternOf, RuleCase, build_regex, invalid, path_expression, pieces, rule_alternatives},
+    glob_syntax::Alternative,
     pattern_cache::PatternCache,
 };
 use crate::{Error, Result, VirtualPath};
 
 /// Compiled rulesets: the same few come with every search.
 static COMPILED: PatternCache<Compiled> = PatternCache::new();
+
+/// How many characters and wildcards all patterns together may have for a common automaton. Its expression takes hundreds
+/// of bytes for each, before the size of the automaton is known.
+const MOST_TOGETHER: usize = 100_000;
 
 /// Compiled rules in order, to find the first rule that matches a path.
 #[derive(Clone, Debug, Default)]
@@ -81,19 +86,20 @@ impl Compiled {
 
 impl Patterns {
     fn compile(patterns: &[(usize, &str, RuleCase)]) -> Result<Self, (usize, Error)> {
-        let expression = |(rule, pattern, case): &(usize, &str, RuleCase)| match rule_alternatives(pattern, *case) {
-            Ok(all) => Ok(path_expression(&all, *case)),
-            Err(error) => Err((*rule, error)),
+        let read = |(rule, pattern, case): &(usize, &str, RuleCase)| {
+            rule_alternatives(pattern, *case).map_err(|error| (*rule, error))
         };
-        let expressions: Vec<Hir> = patterns.iter().map(expression).collect::<Result<_, _>>()?;
-        if let Some(regex) = (!expressions.is_empty()).then(|| build_regex(&expressions)).flatten() {
+        let all: Vec<Vec<Alternative>> = patterns.iter().map(read).collect::<Result<_, _>>()?;
+        let expressions = || all.iter().zip(patterns).map(|(all, (.., case))| path_expression(all, *case));
+        let are_few = !all.is_empty() && all.iter().map(|all| pieces(all)).sum::<usize>() <= MOST_TOGETHER;
+        if let Some(regex) = are_few.then(|| build_regex(&expressions().collect::<Vec<_>>())).flatten() {
             return Ok(Self::Together(regex));
         }
-        let build = |(expression, (rule, pattern, _)): (&Hir, &(usize, &str, RuleCase))| {
+        let build = |(expression, (rule, pattern, _)): (Hir, &(usize, &str, RuleCase))| {
             let too_large = || (*rule, invalid(pattern, "it is too large to compile"));
-            build_regex(std::slice::from_ref(expression)).ok_or_else(too_large)
+            build_regex(&[expression]).ok_or_else(too_large)
         };
-        Ok(Self::Apart(expressions.iter().zip(patterns).map(build).collect::<Result<_, _>>()?))
+        Ok(Self::Apart(expressions().zip(patterns).map(build).collect::<Result<_, _>>()?))
     }
 
     fn first_match(&self, text: &str) -> Option<usize> {
@@ -175,14 +181,17 @@ mod tests {
     fn rules_that_are_too_large_together_are_matched_apart() {
         let large = format!("/**/{}", "[a-z]".repeat(2_500));
         let pattern = |pattern| PatternOf { pattern, except: &[], case: RuleCase::Insensitive };
-        let mut all = vec![pattern(large.as_str()); 40];
-        all.push(pattern("*.md"));
-        all.push(pattern("/x/**"));
-        let rules = PathRules::compile(&all).unwrap();
-        assert!(matches!(rules.0.patterns, Patterns::Apart(_)));
-        assert_eq!(rules.first_match(&VirtualPath::parse("/x/a.md").unwrap()), Some(40));
-        assert_eq!(rules.first_match(&VirtualPath::parse("/x/a.rs").unwrap()), Some(41));
-        assert_eq!(rules.first_match(&VirtualPath::parse("/y").unwrap()), None);
+        // The first automaton would be too large; the second is not tried.
+        for count in [38, 40] {
+            let mut all = vec![pattern(large.as_str()); count];
+            all.push(pattern("*.md"));
+            all.push(pattern("/x/**"));
+            let rules = PathRules::compile(&all).unwrap();
+            assert!(matches!(rules.0.patterns, Patterns::Apart(_)));
+            assert_eq!(rules.first_match(&VirtualPath::parse("/x/a.md").unwrap()), Some(count));
+            assert_eq!(rules.first_match(&VirtualPath::parse("/x/a.rs").unwrap()), Some(count + 1));
+            assert_eq!(rules.first_match(&VirtualPath::parse("/y").unwrap()), None);
+        }
     }
 
     #[test]
