@@ -16,8 +16,8 @@ mod targets;
 use std::time::{Duration, Instant};
 
 pub use targets::{
-    document::document, edit::edit, glob::glob, grep::grep, hashline::hashline, path::path, shell::shell,
-    window::window,
+    client::client, document::document, edit::edit, glob::glob, grep::grep, hashline::hashline, path::path,
+    shell::shell, window::window,
 };
 
 /// A target by name, with inputs to start from.
@@ -41,6 +41,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "document", run: document, seeds: targets::document::SEEDS },
     Target { name: "grep", run: grep, seeds: targets::grep::SEEDS },
     Target { name: "shell", run: shell, seeds: targets::shell::SEEDS },
+    Target { name: "client", run: client, seeds: targets::client::SEEDS },
 ];
 
 /// The time limit of one input; a debug build has no tight limit, since the machine may be busy.

@@ -65,6 +65,19 @@ pub fn line(text: &str) -> String {
     shown
 }
 
+/// Returns the first `most` characters with every character visible, except line breaks.
+#[must_use]
+pub fn lines(text: &str, most: usize) -> String {
+    let mut shown = String::with_capacity(text.len().min(most));
+    for character in text.chars().take(most) {
+        match character {
+            '\n' => shown.push('\n'),
+            other => spell(&mut shown, other),
+        }
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,16 +15,20 @@ use workden_core::{
     text::{Change, Excerpt, TextWindow},
 };
 
+use crate::limits::{self, AnswerLimits};
+
 /// A call with its arguments.
 pub(crate) trait Call: Serialize + Sync {
     /// The path of the call.
     const PATH: &'static str;
     /// The answer to the call.
     type Answer: Serialize + DeserializeOwned + Send + 'static;
+    /// What a client accepts as an answer.
+    const LIMITS: AnswerLimits;
 }
 
 macro_rules! calls {
-    ($($name:ident at $path:literal { $($field:ident: $type:ty),* } -> $answer:ty;)*) => {$(
+    ($([$limits:ident] $($name:ident at $path:literal { $($field:ident: $type:ty),* } -> $answer:ty;)*)*) => {$($(
         #[derive(Serialize, Deserialize)]
         pub(crate) struct $name<'a> {
             $(pub(crate) $field: Cow<'a, $type>,)*
@@ -41,46 +45,54 @@ macro_rules! calls {
         impl Call for $name<'_> {
             const PATH: &'static str = $path;
             type Answer = $answer;
+            const LIMITS: AnswerLimits = limits::$limits;
         }
-    )*};
+    )*)*};
 }
 
 calls! {
+    [GREETING]
     Hello at "/hello" {} -> HelloAnswer;
 
+    [SHORT_ANSWER]
     Resolve at "/v1/resolve" { path: VirtualPath, symlink: Symlink } -> ResolveAnswer;
     Stat at "/v1/stat" { at: Resolved } -> Entry;
-    List at "/v1/list" { at: Resolved, request: ListRequest } -> Listing;
-    Read at "/v1/read" { at: Resolved, range: ByteRange } -> ReadAnswer;
-    ReadText at "/v1/read_text" { at: Resolved, window: TextWindow } -> Excerpt;
-    Write at "/v1/write" { at: Resolved, expect: Expect } -> Written;
-    ChangeFile at "/v1/change" { at: Resolved, change: Change, expect: Expect, most: u64 } -> Changed;
-    MakeDir at "/v1/make_dir" { at: Resolved } -> ();
-    Remove at "/v1/remove" { at: Resolved, what: Removal } -> ();
-    Rename at "/v1/rename" { from: Resolved, to: Resolved, if_exists: IfExists } -> ();
-    Copy at "/v1/copy" { from: Resolved, to: Resolved, if_exists: IfExists } -> Written;
-    Glob at "/v1/glob" { at: Resolved, request: GlobRequest } -> Globbed;
-    Grep at "/v1/grep" { at: Resolved, request: GrepRequest } -> Grepped;
-    OtherNames at "/v1/other_names" { files: [Resolved] } -> Vec<Vec<VirtualPath>>;
     Identify at "/v1/identify" { at: Resolved } -> Option<FileIdentity>;
     Origins at "/v1/origins" {} -> Vec<(VirtualPath, FileIdentity)>;
-    NamesOf at "/v1/names_of" { files: [FileIdentity] } -> Vec<Vec<VirtualPath>>;
-
-    Execute at "/v1/execute" { request: ExecuteRequest } -> Executed;
     StartJob at "/v1/start_job" { request: JobRequest } -> Job;
-    Jobs at "/v1/jobs" {} -> Vec<Job>;
-    ReadJob at "/v1/read_job" { id: JobId, read: JobRead } -> JobOutput;
     KillJob at "/v1/kill_job" { id: JobId } -> Killed;
     UsageNow at "/v1/usage" {} -> Usage;
     IsolationOf at "/v1/isolation" {} -> Isolation;
     Stop at "/v1/stop" {} -> ();
-
-    Spawn at "/v1/spawn" { request: SpawnRequest } -> Started;
-    Input at "/v1/process/input" { process: u64 } -> ();
     CloseInput at "/v1/process/close_input" { process: u64 } -> ();
     SendSignal at "/v1/process/signal" { process: u64, signal: Signal } -> ();
     Resize at "/v1/process/resize" { process: u64, size: WindowSize } -> ();
 
+    [ANSWER_AFTER_WORK]
+    Write at "/v1/write" { at: Resolved, expect: Expect } -> Written;
+    MakeDir at "/v1/make_dir" { at: Resolved } -> ();
+    Remove at "/v1/remove" { at: Resolved, what: Removal } -> ();
+    Rename at "/v1/rename" { from: Resolved, to: Resolved, if_exists: IfExists } -> ();
+    Copy at "/v1/copy" { from: Resolved, to: Resolved, if_exists: IfExists } -> Written;
+
+    [TEXT_ANSWER]
+    Read at "/v1/read" { at: Resolved, range: ByteRange } -> ReadAnswer;
+    ReadText at "/v1/read_text" { at: Resolved, window: TextWindow } -> Excerpt;
+    ChangeFile at "/v1/change" { at: Resolved, change: Change, expect: Expect, most: u64 } -> Changed;
+    Jobs at "/v1/jobs" {} -> Vec<Job>;
+
+    [SEARCH_ANSWER]
+    List at "/v1/list" { at: Resolved, request: ListRequest } -> Listing;
+    Glob at "/v1/glob" { at: Resolved, request: GlobRequest } -> Globbed;
+    Grep at "/v1/grep" { at: Resolved, request: GrepRequest } -> Grepped;
+    OtherNames at "/v1/other_names" { files: [Resolved] } -> Vec<Vec<VirtualPath>>;
+    NamesOf at "/v1/names_of" { files: [FileIdentity] } -> Vec<Vec<VirtualPath>>;
+
+    [ANSWER_OF_COMMAND]
+    Execute at "/v1/execute" { request: ExecuteRequest } -> Executed;
+    ReadJob at "/v1/read_job" { id: JobId, read: JobRead } -> JobOutput;
+    Spawn at "/v1/spawn" { request: SpawnRequest } -> Started;
+    Input at "/v1/process/input" { process: u64 } -> ();
     Tree at "/v1/tree" { at: VirtualPath } -> crate::tree::TreeReport;
 }
 

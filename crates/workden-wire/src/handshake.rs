@@ -8,7 +8,10 @@ use serde::{Serialize, de::DeserializeOwned};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use workden_core::{Error, ErrorKind, Result};
 
-use crate::{Launch, PROTOCOL, Reply, errors, limits::LAUNCH_BYTES};
+use crate::{
+    Launch, PROTOCOL, Reply, errors,
+    limits::{self, LAUNCH_BYTES},
+};
 
 /// Sends a keeper its configuration, and waits until it is ready.
 ///
@@ -32,7 +35,7 @@ pub async fn launch<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, launch: &
     }
     match parse(&said)? {
         Reply::Ready => Ok(()),
-        Reply::Refused(error) => Err(error),
+        Reply::Refused(error) => Err(error.escaped(limits::ERROR_CHARACTERS)),
     }
 }
 

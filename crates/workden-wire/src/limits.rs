@@ -3,10 +3,36 @@
 //! Invariant: a slow reader delays no other call. A stream that is not read keeps its share of the connection's window,
 //! so the connection's window is larger than those of all streams together.
 
+use std::time::Duration;
+
 /// Bytes of one JSON message that a server accepts. The largest messages are changes with their texts.
 pub const MESSAGE_BYTES: usize = 64 * 1024 * 1024;
-/// Bytes of one JSON answer that a client accepts. The largest answers are searches that keep the most results.
-pub const ANSWER_BYTES: usize = 512 * 1024 * 1024;
+/// What a client accepts as a JSON answer. A keeper shares its sandbox with commands, which may have taken its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AnswerLimits {
+    /// The most bytes.
+    pub(crate) bytes: usize,
+    /// How long the answer may take, to its last byte; `None` for what the caller waits for, or streams.
+    pub(crate) time: Option<Duration>,
+}
+
+/// The greeting, which needs no work.
+pub(crate) const GREETING: AnswerLimits = AnswerLimits { bytes: 64 * 1024, time: Some(Duration::from_secs(20)) };
+/// Facts about one file, or about the sandbox. A writer may wait for a lock, and a busy machine is slow.
+pub(crate) const SHORT_ANSWER: AnswerLimits = AnswerLimits { bytes: 1024 * 1024, time: Some(Duration::from_secs(120)) };
+/// A short answer after work on the disk that may take long: large files, and trees.
+pub(crate) const ANSWER_AFTER_WORK: AnswerLimits =
+    AnswerLimits { time: Some(Duration::from_secs(1800)), ..SHORT_ANSWER };
+/// A part of a file.
+pub(crate) const TEXT_ANSWER: AnswerLimits =
+    AnswerLimits { bytes: 64 * 1024 * 1024, time: Some(Duration::from_secs(600)) };
+/// Searches that keep the most results. The keeper ends them after their own deadline.
+pub(crate) const SEARCH_ANSWER: AnswerLimits =
+    AnswerLimits { bytes: 512 * 1024 * 1024, time: Some(Duration::from_secs(600)) };
+/// The output of a command, after its end.
+pub(crate) const ANSWER_OF_COMMAND: AnswerLimits = AnswerLimits { bytes: 64 * 1024 * 1024, time: None };
+/// Characters of an error that a client shows.
+pub(crate) const ERROR_CHARACTERS: usize = 16_000;
 /// Bytes of the headers of one call: a call whose body is content has its arguments in a header.
 pub const HEADER_BYTES: u32 = 256 * 1024;
 /// Bytes of the arguments that a client puts into a header.

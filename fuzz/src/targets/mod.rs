@@ -1,5 +1,6 @@
 //! One file for each target.
 
+pub(crate) mod client;
 pub(crate) mod document;
 pub(crate) mod edit;
 pub(crate) mod glob;

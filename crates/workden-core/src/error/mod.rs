@@ -8,7 +8,7 @@ use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Refusal, Spelling};
+use crate::{Refusal, Spelling, escape};
 
 mod messages;
 
@@ -173,6 +173,15 @@ impl Error {
     #[must_use]
     pub fn hint_text(&self) -> Option<&str> {
         self.0.hint.as_deref()
+    }
+
+    /// Returns the error with every character visible, except line breaks, and of `most` characters: for an error that
+    /// came from another program.
+    #[must_use]
+    pub fn escaped(mut self, most: usize) -> Self {
+        self.0.sentence = escape::lines(&self.0.sentence, most);
+        self.0.hint = self.0.hint.map(|hint| escape::lines(&hint, most));
+        self
     }
 
     /// Rewrites the error for a reader who sees its paths below `prefix`.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::setters::setters;
+use crate::{escape, setters::setters};
 
 /// The isolation of a sandbox's commands from the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +30,21 @@ impl Isolation {
     pub fn none() -> Self {
         let lacking = "commands run on the host, as the user who started them".to_owned();
         Self::new(IsolationLevel::None).lacking(vec![lacking])
+    }
+
+    /// Returns the report with every character of its sentences visible: for a report that came from another program.
+    #[must_use]
+    pub fn escaped(mut self) -> Self {
+        let enforcement = |enforcement| match enforcement {
+            Enforcement::NotEnforced(reason) => Enforcement::NotEnforced(escape::line(&reason)),
+            other => other,
+        };
+        self.lacking = self.lacking.iter().map(|sentence| escape::line(sentence)).collect();
+        for report in &mut self.limits {
+            report.value = escape::line(&report.value);
+            report.enforcement = enforcement(report.enforcement.clone());
+        }
+        self
     }
 
     setters! {

@@ -1,6 +1,6 @@
 //! The connection of a client: it sends requests and receives answers or errors.
 
-use std::time::Duration;
+use std::{future::Future, time::Duration};
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -11,7 +11,7 @@ use hyper::{
     client::conn::http2::{self, SendRequest},
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::watch,
@@ -20,7 +20,8 @@ use tokio::{
 use workden_core::{Error, ErrorKind, Result};
 
 use crate::{
-    calls::Call,
+    PROTOCOL,
+    calls::{Call, Hello, HelloAnswer},
     errors,
     header::{ARGUMENTS, to_header},
     limits,
@@ -77,12 +78,24 @@ impl Connection {
 
     /// Makes a call with JSON in both directions.
     pub(super) async fn call<C: Call>(&self, call: &C) -> Result<C::Answer> {
-        self.ask(call).await
+        within::<C, _>(async { answer::<C>(self.post(call).await?).await }).await
     }
 
-    /// Like [`Connection::call`], with another type for the answer.
-    pub(super) async fn ask<C: Call, A: DeserializeOwned>(&self, call: &C) -> Result<A> {
-        answer(self.post(call).await?).await
+    /// Asks for the greeting, and checks that the other side speaks the same version.
+    pub(super) async fn greet(&self) -> Result<HelloAnswer> {
+        let greeting = async { whole(self.post(&Hello::new()).await?.into_body(), Hello::LIMITS.bytes).await };
+        let text = within::<Hello<'_>, _>(greeting).await?;
+        let invalid = |error| errors::not_understood("with an invalid greeting").with_source(error);
+        // The version comes first, because the rest of another version's greeting may not be readable here.
+        let theirs = serde_json::from_slice::<Version>(&text).map_err(invalid)?.protocol;
+        if theirs != Some(PROTOCOL) {
+            let theirs = theirs.map_or_else(|| "none".to_owned(), |version| version.to_string());
+            let why =
+                format!("the sandbox speaks version {theirs} of the protocol, and this program version {PROTOCOL}");
+            return Err(Error::new(ErrorKind::Unsupported, why).hint("use a keeper and a program of one release"));
+        }
+        let hello: HelloAnswer = serde_json::from_slice(&text).map_err(invalid)?;
+        Ok(HelloAnswer { isolation: hello.isolation.escaped(), ..hello })
     }
 
     /// Makes a call with JSON arguments.
@@ -129,6 +142,11 @@ impl Connection {
     }
 }
 
+#[derive(Deserialize)]
+struct Version {
+    protocol: Option<u32>,
+}
+
 fn bearer(token: &str) -> Result<HeaderValue> {
     let mut header = HeaderValue::try_from(format!("Bearer {token}"))
         .map_err(|_| Error::new(ErrorKind::InvalidArgument, "invalid token: use visible ASCII characters only"))?;
@@ -136,16 +154,29 @@ fn bearer(token: &str) -> Result<HeaderValue> {
     Ok(header)
 }
 
-/// Parses the JSON of a response.
-pub(super) async fn answer<A: DeserializeOwned>(response: Response<Incoming>) -> Result<A> {
-    let text = whole(response.into_body(), limits::ANSWER_BYTES).await?;
+/// Waits for the answer to a call, as long as it may take.
+pub(super) async fn within<C: Call, A>(answer: impl Future<Output = Result<A>>) -> Result<A> {
+    let Some(most) = C::LIMITS.time else { return answer.await };
+    timeout(most, answer).await.unwrap_or_else(|_| {
+        let sentence = format!("the sandbox did not answer within {} s", most.as_secs());
+        Err(Error::new(ErrorKind::TimedOut, sentence).hint("the sandbox hangs: stop it, and start a new one"))
+    })
+}
+
+/// Parses the answer to a call.
+pub(super) async fn answer<C: Call>(response: Response<Incoming>) -> Result<C::Answer> {
+    parse(response, C::LIMITS.bytes).await
+}
+
+async fn parse<A: DeserializeOwned>(response: Response<Incoming>, most: usize) -> Result<A> {
+    let text = whole(response.into_body(), most).await?;
     serde_json::from_slice(&text).map_err(|error| errors::not_understood("with invalid JSON").with_source(error))
 }
 
 async fn refusal(response: Response<Incoming>) -> Error {
     let status = response.status();
-    match answer(response).await {
-        Ok(error) => error,
+    match parse::<Error>(response, limits::SHORT_ANSWER.bytes).await {
+        Ok(error) => error.escaped(limits::ERROR_CHARACTERS),
         Err(error) if error.kind() == ErrorKind::Gone => error,
         Err(_) => errors::not_understood(&format!("with status {}", status.as_u16())),
     }

@@ -15,7 +15,7 @@ use workden_core::{
 
 use super::{
     RemoteSandbox,
-    connection::{answer, whole},
+    connection::{answer, whole, within},
 };
 use crate::{
     calls::{
@@ -41,11 +41,14 @@ impl Backend for RemoteSandbox {
     }
 
     async fn read(&self, at: &Resolved, range: ByteRange) -> Result<Slice> {
-        let response = self.connection.post(&Read::new(at, &range)).await?;
-        let said: ReadAnswer = from_header(response.headers(), ANSWER)?;
         let (ByteRange::Whole { most } | ByteRange::Part { length: most, .. }) = range;
-        let bytes = whole(response.into_body(), usize::try_from(most).unwrap_or(usize::MAX)).await?;
-        Ok(Slice::new(bytes, said.size).modified(said.modified))
+        let read = async {
+            let response = self.connection.post(&Read::new(at, &range)).await?;
+            let said: ReadAnswer = from_header(response.headers(), ANSWER)?;
+            let bytes = whole(response.into_body(), usize::try_from(most).unwrap_or(usize::MAX)).await?;
+            Ok(Slice::new(bytes, said.size).modified(said.modified))
+        };
+        within::<Read<'_>, _>(read).await
     }
 
     async fn read_text(&self, at: &Resolved, window: TextWindow) -> Result<Excerpt> {
@@ -56,12 +59,13 @@ impl Backend for RemoteSandbox {
         let call = Write::new(at, &expect);
         match content {
             Content::Whole(bytes) => {
-                answer(self.connection.with_body(Method::PUT, &call, Body::from(bytes)).await?).await
+                let sent = self.connection.with_body(Method::PUT, &call, Body::from(bytes));
+                within::<Write<'_>, _>(async { answer::<Write<'_>>(sent.await?).await }).await
             }
             Content::Stream(pieces) => {
                 let (body, failure) = body_of(pieces);
                 let written = match self.connection.with_body(Method::PUT, &call, body).await {
-                    Ok(response) => answer(response).await,
+                    Ok(response) => answer::<Write<'_>>(response).await,
                     Err(error) => Err(error),
                 };
                 failure.instead_of(written)

@@ -2,7 +2,8 @@
 //!
 //! Invariant: every method but `directory` is a call to the other side, and returns the answer of the sandbox there;
 //! errors keep their kind, sentence, hint and refusal. Only a lost connection has its own error: `Gone`, for calls in
-//! progress and for later ones.
+//! progress and for later ones. An answer is hostile input: it has a type, a limit of bytes and of time for each call,
+//! and its sentences are escaped, because commands may have taken the place of a keeper.
 
 mod connection;
 mod files;
@@ -12,17 +13,12 @@ mod trees;
 
 use std::fmt;
 
-use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use workden_core::{Error, ErrorKind, Result, VirtualPath, sandbox::Isolation};
 
 use self::connection::Connection;
 pub use self::trees::TreeDownload;
-use crate::{
-    PROTOCOL,
-    calls::{Hello, HelloAnswer},
-    errors,
-};
+use crate::{calls::HelloAnswer, errors};
 
 /// A sandbox at the other end of a byte stream. Clones share the connection, which ends with the last clone.
 #[derive(Clone)]
@@ -44,16 +40,7 @@ impl RemoteSandbox {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let connection = Connection::open(stream, token).await?;
-        let said: Value = connection.ask(&Hello::new()).await?;
-        let theirs = said.get("protocol").and_then(Value::as_u64);
-        if theirs != Some(u64::from(PROTOCOL)) {
-            let theirs = theirs.map_or_else(|| "none".to_owned(), |version| version.to_string());
-            let why =
-                format!("the sandbox speaks version {theirs} of the protocol, and this program version {PROTOCOL}");
-            return Err(Error::new(ErrorKind::Unsupported, why).hint("use a keeper and a program of one release"));
-        }
-        let hello = serde_json::from_value(said)
-            .map_err(|error| errors::not_understood("with an invalid greeting").with_source(error))?;
+        let hello = connection.greet().await?;
         Ok(Self { connection, hello: std::sync::Arc::new(hello) })
     }
 

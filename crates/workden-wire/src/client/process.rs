@@ -97,7 +97,7 @@ struct RemoteControl {
 impl ProcessControl for RemoteControl {
     async fn write(&self, bytes: Bytes) -> Result<()> {
         let call = Input::new(&self.process);
-        answer(self.connection.with_body(Method::PUT, &call, Body::from(bytes)).await?).await
+        answer::<Input<'_>>(self.connection.with_body(Method::PUT, &call, Body::from(bytes)).await?).await
     }
 
     async fn close_input(&self) -> Result<()> {

@@ -48,7 +48,7 @@ impl Sandbox for RemoteSandbox {
     }
 
     async fn isolation(&self) -> Result<Isolation> {
-        self.connection.call(&IsolationOf::new()).await
+        self.connection.call(&IsolationOf::new()).await.map(Isolation::escaped)
     }
 
     async fn directory(&self) -> Result<VirtualPath> {

@@ -33,7 +33,7 @@ impl RemoteSandbox {
     pub async fn upload_tree(&self, at: &VirtualPath, archive: ContentStream) -> Result<TreeReport> {
         let (body, failure) = body_of(archive);
         let report = match self.connection.with_body(Method::PUT, &Tree::new(at), body).await {
-            Ok(response) => answer(response).await,
+            Ok(response) => answer::<Tree<'_>>(response).await,
             Err(error) => Err(error),
         };
         failure.instead_of(report)

@@ -72,5 +72,5 @@ async fn a_refusal_stays_data() {
 
 #[tokio::test]
 async fn an_error_as_large_as_they_come_comes_through() {
-    comes_through(Error::new(ErrorKind::NoMatch, "x".repeat(300_000)).hint("ü".repeat(300_000))).await;
+    comes_through(Error::new(ErrorKind::NoMatch, "x".repeat(16_000)).hint("ü".repeat(16_000))).await;
 }

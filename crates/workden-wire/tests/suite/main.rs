@@ -12,6 +12,7 @@ mod errors;
 mod greeting;
 mod heartbeat;
 mod hostile;
+mod hostile_keeper;
 mod many;
 mod names;
 mod pipes;
