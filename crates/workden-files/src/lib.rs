@@ -2,8 +2,9 @@
 //! [`CompositeBackend`], a mount table over any backends; with one search engine for all of them. [`toolkit`] has the
 //! parts for your own backend.
 //!
-//! Only `LocalBackend` opens host paths in workden, and it opens nothing outside its root: not through `..`, not
-//! through links, not when directories are swapped during a call.
+//! Only this crate opens the host paths of a workspace: [`open_mounts`] opens what is mounted, once, and `LocalBackend`
+//! opens nothing outside its root: not through `..`, not through links, not when directories are swapped during a
+//! call.
 //!
 //! ```
 //! # futures_executor::block_on(async {
@@ -28,6 +29,8 @@ mod blocking;
 mod composite;
 #[cfg(unix)]
 mod local;
+#[cfg(unix)]
+mod open_mounts;
 mod search;
 mod state;
 mod system_clock;
@@ -37,5 +40,7 @@ pub use blocking::may_block;
 pub use composite::{CompositeBackend, CompositeBuilder};
 #[cfg(unix)]
 pub use local::{BoundFiles, Durability, LocalBackend, LocalOptions, PathOpening};
+#[cfg(unix)]
+pub use open_mounts::{Looked, OpenMount, open_mounts};
 pub use state::{StateBackend, StateDocument};
 pub use system_clock::{SystemClock, memory};

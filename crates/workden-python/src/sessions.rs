@@ -256,7 +256,7 @@ fn session_workspace(py: Python<'_>, root: PathBuf, id: &str) -> PyResult<PathBu
 /// Raises a `Failure` if the host does not have a toolchain of this name.
 #[pyfunction]
 fn check_toolchain(py: Python<'_>, name: &str) -> PyResult<()> {
-    let found = py.detach(|| Toolchain::find(name, &workden::sandboxes::HostEnvironment::from_process()));
+    let found = py.detach(|| Toolchain::find(name, &workden::sandboxes::HostEnvironment::from_process(), &[]));
     found.map(drop).map_err(failure::raised)
 }
 

@@ -35,13 +35,13 @@ mod launcher;
 mod lazy;
 mod limits;
 mod linux;
-mod mount_sources;
 mod options;
 #[cfg(feature = "docker")]
 mod reconnecting;
 pub mod repositories;
 pub mod runtimes;
 mod session_id;
+mod small_file;
 mod token;
 pub mod toolchains;
 mod variables;

@@ -3,11 +3,11 @@
 //! Invariant: a setter never fails. An invalid value is remembered, and `start` or `build` returns its error; they
 //! also reject options that a kind does not support.
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use workden_core::{
     Error, ErrorKind, Result, VirtualPath, parse_size,
-    sandbox::{Mount, MountAccess, Network, Strength},
+    sandbox::{InodeId, Mount, MountAccess, Network, Strength},
 };
 
 use crate::{GitFiles, HostEnvironment, KeeperProgram, variables::NamedVariables};
@@ -26,6 +26,9 @@ pub struct SandboxOptions {
     pub root: Option<PathBuf>,
     /// Further files and directories of the host.
     pub mounts: Vec<Mount>,
+    /// The identities of mounts that the caller has open, by their paths in the sandbox. The sandbox does not start
+    /// if a source is another file by then.
+    pub expected: BTreeMap<VirtualPath, InodeId>,
     /// Where commands start, and where `root` is mounted.
     pub work_dir: Option<VirtualPath>,
     /// What commands can reach; nothing by default.
@@ -60,6 +63,7 @@ impl Default for SandboxOptions {
             keeper_log: None,
             root: None,
             mounts: Vec::new(),
+            expected: BTreeMap::new(),
             work_dir: None,
             env: NamedVariables::default(),
             network: None,

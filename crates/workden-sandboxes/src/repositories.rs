@@ -6,15 +6,15 @@
 use std::{
     collections::{BTreeSet, VecDeque},
     fs,
-    io::Read,
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{Mode, OFlags, open};
 use workden_core::{
     VirtualPath,
     host_executed::{GIT_DIRECTORY, GIT_HEAD},
 };
+
+use crate::small_file;
 
 /// Deepest level of directories that is searched.
 pub const DEEPEST: usize = 6;
@@ -141,7 +141,7 @@ impl Search {
 
     /// Adds the git directory that a file names, relative to a directory.
     fn named_in(&mut self, file: &VirtualPath, from: &VirtualPath, before: &str, depth: usize) {
-        let Some(content) = short_text(&self.on_host(file)) else { return };
+        let Ok(content) = small_file::read(&self.on_host(file), LONGEST_NAME) else { return };
         let Some(named) = content.strip_prefix(before) else { return };
         if let Some(place) = self.inside(&self.on_host(from).join(named.trim())) {
             self.git_directory(&place, depth);
@@ -157,16 +157,6 @@ impl Search {
         let real = path.canonicalize().ok()?;
         VirtualPath::parse(real.strip_prefix(&self.top).ok()?.to_str()?).ok()
     }
-}
-
-/// Reads the beginning of a regular file. Opens without blocking: another process may have put a FIFO there.
-fn short_text(path: &Path) -> Option<String> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = fs::File::from(open(path, flags, Mode::empty()).ok()?);
-    let mut content = String::new();
-    file.metadata().ok().filter(fs::Metadata::is_file)?;
-    file.take(LONGEST_NAME).read_to_string(&mut content).ok()?;
-    Some(content)
 }
 
 #[cfg(test)]
@@ -247,10 +237,15 @@ mod tests {
         let place = place(&["a/.git"], &[]);
         for name in ["a/.git/commondir", ".git"] {
             let fifo = place.path().join(name);
-            rustix::fs::mknodat(rustix::fs::CWD, fifo, rustix::fs::FileType::Fifo, Mode::from_raw_mode(0o600), 0)
-                .unwrap();
+            rustix::fs::mknodat(
+                rustix::fs::CWD,
+                fifo,
+                rustix::fs::FileType::Fifo,
+                rustix::fs::Mode::from_raw_mode(0o600),
+                0,
+            )
+            .unwrap();
         }
-        assert_eq!(short_text(&place.path().join(".git")), None);
         let found = Repositories::in_directory(place.path());
         assert_eq!((shown(&found.directories), shown(&found.files)), (vec!["/a/.git"], vec!["/.git"]));
     }

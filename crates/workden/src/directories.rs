@@ -11,7 +11,7 @@ use workden_core::{
     host_executed::IN_GIT_DIRECTORY,
     sandbox::{Mount, MountAccess},
 };
-use workden_files::{CompositeBackend, Durability, LocalBackend, memory};
+use workden_files::{CompositeBackend, Durability, LocalBackend, OpenMount, memory, open_mounts};
 use workden_sandboxes::repositories::Repositories;
 
 /// A mount of a workspace.
@@ -76,13 +76,25 @@ impl Mounts {
         below: Option<Arc<dyn Backend>>,
         durability: Option<Durability>,
     ) -> Result<Arc<dyn Backend>> {
+        self.combined(&open_mounts(&self.directories)?, below, durability)
+    }
+
+    /// Like [`Mounts::opened`], with the directories that commands see: these are open already.
+    pub(crate) fn combined(
+        &self,
+        opened: &[OpenMount],
+        below: Option<Arc<dyn Backend>>,
+        durability: Option<Durability>,
+    ) -> Result<Arc<dyn Backend>> {
         let options = || match durability {
             Some(durability) => LocalBackend::options().durability(durability),
             None => LocalBackend::options(),
         };
-        match (&below, self.directories.as_slice(), self.backends.as_slice()) {
+        let is_own = |open: &&OpenMount| self.directories.iter().any(|mount| mount.at == *open.at());
+        let directories: Vec<&OpenMount> = opened.iter().filter(is_own).collect();
+        match (&below, directories.as_slice(), self.backends.as_slice()) {
             (None, [], []) => return Ok(Arc::new(memory())),
-            (None, [only], []) if only.at.is_root() => return Ok(Arc::new(options().open(&only.source)?)),
+            (None, [only], []) if only.at().is_root() => return Ok(Arc::new(options().open_mount(only)?)),
             (None, [], [(at, only)]) if at.is_root() => return Ok(Arc::clone(only)),
             (Some(only), [], []) => return Ok(Arc::clone(only)),
             _ => {}
@@ -91,8 +103,8 @@ impl Mounts {
         if let Some(below) = below {
             mounts = mounts.mount("/", below)?;
         }
-        for Mount { source, at, .. } in &self.directories {
-            mounts = mounts.mount(at.as_str(), options().open_for(at, source)?)?;
+        for mount in directories {
+            mounts = mounts.mount(mount.at().as_str(), options().open_mount(mount)?)?;
         }
         for (at, backend) in &self.backends {
             mounts = mounts.mount(at.as_str(), Arc::clone(backend))?;

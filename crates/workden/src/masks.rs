@@ -5,7 +5,7 @@
 //! one sandbox.
 
 use workden_core::{Completeness, Error, ErrorKind, Op, Resolved, Result, Verdict, VirtualPath, sandbox::Mount};
-use workden_files::{CompositeBackend, LocalBackend};
+use workden_files::{CompositeBackend, LocalBackend, OpenMount, open_mounts};
 use workden_policy::Policy;
 
 use crate::denied_files;
@@ -26,32 +26,55 @@ pub const MOST_MASKS: usize = 10_000;
 ///
 /// When a directory cannot be searched to its end, or more than [`MOST_MASKS`] files are denied.
 pub async fn masks(shown: &[Mount], policy: &Policy) -> Result<Vec<VirtualPath>> {
-    if shown.is_empty() || policy.is_empty() {
-        return Ok(Vec::new());
-    }
-    // A single file has its only name from its mount.
-    let (directories, files): (Vec<&Mount>, Vec<&Mount>) = shown.iter().partition(|mount| mount.source.is_dir());
-    let is_denied = |at: &VirtualPath| {
-        let at = Resolved::literal(at.clone());
-        matches!(policy.judge(Op::Read(&at)), Verdict::Deny(_))
-    };
-    let mut all: Vec<VirtualPath> = files.iter().map(|mount| mount.at.clone()).filter(is_denied).collect();
-    if !directories.is_empty() {
-        let mut places = CompositeBackend::builder();
+    ShownFiles::of(&open_mounts(shown)?)?.masks(policy).await
+}
+
+/// The files of the host that the commands of a sandbox see, at the paths of file calls.
+#[derive(Debug)]
+pub(crate) struct ShownFiles {
+    directories: Option<CompositeBackend>,
+    /// Single files, which have their only name from their mount.
+    files: Vec<VirtualPath>,
+}
+
+impl ShownFiles {
+    /// Keeps the directories of these mounts open.
+    pub(crate) fn of(opened: &[OpenMount]) -> Result<Self> {
+        let (directories, files): (Vec<&OpenMount>, Vec<&OpenMount>) =
+            opened.iter().partition(|mount| mount.is_directory());
+        let files = files.into_iter().map(|mount| mount.at().clone()).collect();
+        if directories.is_empty() {
+            return Ok(Self { directories: None, files });
+        }
+        let mut mounts = CompositeBackend::builder();
         for mount in directories {
-            let directory = LocalBackend::options().open_for(&mount.at, &mount.source)?;
-            places = places.mount(mount.at.as_str(), directory)?;
+            mounts = mounts.mount(mount.at().as_str(), LocalBackend::options().open_mount(mount)?)?;
         }
-        let found = denied_files(&places.build(), &VirtualPath::root(), policy, MOST_MASKS).await?;
-        if found.completeness != Completeness::Complete {
-            return Err(not_all(found.completeness));
-        }
-        // Commands may have the rights to a directory that this process cannot list.
-        all.extend(found.paths.into_iter().chain(found.closed));
+        Ok(Self { directories: Some(mounts.build()), files })
     }
-    all.sort();
-    all.dedup();
-    Ok(all)
+
+    /// Finds the files that a policy denies to read.
+    pub(crate) async fn masks(&self, policy: &Policy) -> Result<Vec<VirtualPath>> {
+        if policy.is_empty() {
+            return Ok(Vec::new());
+        }
+        let is_denied = |at: &&VirtualPath| {
+            let at = Resolved::literal((*at).clone());
+            matches!(policy.judge(Op::Read(&at)), Verdict::Deny(_))
+        };
+        let mut all: Vec<VirtualPath> = self.files.iter().filter(is_denied).cloned().collect();
+        if let Some(directories) = &self.directories {
+            let found = denied_files(directories, &VirtualPath::root(), policy, MOST_MASKS).await?;
+            if found.completeness != Completeness::Complete {
+                return Err(not_all(found.completeness));
+            }
+            // Commands may have the rights to a directory that this process cannot list.
+            all.extend(found.paths.into_iter().chain(found.closed));
+        }
+        all.sort();
+        all.dedup();
+        Ok(all)
+    }
 }
 
 fn not_all(stopped: Completeness) -> Error {

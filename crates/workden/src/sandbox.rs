@@ -3,12 +3,13 @@
 //! Invariant: a sandbox that this module starts masks every file that its policies deny to read at that time. It starts
 //! with the first call that needs it, at most once at a time.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use workden_core::{
     Backend, Error, ErrorKind, Result, Sandbox, VirtualPath,
-    sandbox::{Mount, MountAccess},
+    sandbox::{InodeId, Mount, MountAccess},
 };
+use workden_files::{OpenMount, open_mounts};
 use workden_policy::Policy;
 #[cfg(feature = "docker")]
 use workden_sandboxes::docker::{DockerSandbox, DockerSandboxBuilder};
@@ -17,7 +18,7 @@ use workden_sandboxes::{Begun, GitFiles, LazySandbox, SessionId};
 use workden_sandboxes::{HostSandboxBuilder, LinuxSandboxBuilder};
 use workden_sessions::SessionRecord;
 
-use crate::{UserSessions, directories::Mounts, sandbox_masks::SandboxMasks};
+use crate::{UserSessions, directories::Mounts, masks::ShownFiles, sandbox_masks::SandboxMasks};
 
 /// Which sandbox commands run in.
 #[derive(Clone, Debug)]
@@ -169,10 +170,15 @@ impl SandboxKind {
 }
 
 impl Assembled {
-    /// Files directly from the directories; everything else from the running sandbox.
-    fn of(lazy: LazySandbox, mounts: &Mounts, durability: Option<workden_files::Durability>) -> Result<Self> {
+    /// Files directly from the directories that commands see; everything else from the running sandbox.
+    fn of(
+        lazy: LazySandbox,
+        mounts: &Mounts,
+        opened: &[OpenMount],
+        durability: Option<workden_files::Durability>,
+    ) -> Result<Self> {
         let below: Arc<dyn Backend> = Arc::new(lazy.clone());
-        let files = mounts.opened(Some(below), durability)?;
+        let files = mounts.combined(opened, Some(below), durability)?;
         Ok(Self { sandbox: Arc::new(lazy.clone()), lazy: Some(lazy), masks: None, files })
     }
 
@@ -204,7 +210,9 @@ fn linux(
     }
     builder = builder.git_files(git_files);
     builder.check()?;
-    let masks = SandboxMasks::new(shown_by(&builder));
+    let opened = open_mounts(&shown_by(&builder))?;
+    builder = builder.with(|options| options.expected = identities(&opened));
+    let masks = SandboxMasks::new(ShownFiles::of(&opened)?);
     let masked = masks.clone();
     let start = move |_: Begun| {
         let (builder, masks) = (builder.clone(), masked.clone());
@@ -214,11 +222,11 @@ fn linux(
         }
     };
     if mounts.has_root() {
-        let files = mounts.opened(None, durability)?;
+        let files = mounts.combined(&opened, None, durability)?;
         let lazy = LazySandbox::with_files(work_dir, Arc::clone(&files), start);
         return Ok(Assembled::of_files(lazy, files).masked_by(masks));
     }
-    Ok(Assembled::of(LazySandbox::new(work_dir, start), mounts, durability)?.masked_by(masks))
+    Ok(Assembled::of(LazySandbox::new(work_dir, start), mounts, &opened, durability)?.masked_by(masks))
 }
 
 #[cfg(feature = "linux")]
@@ -249,7 +257,7 @@ fn host(
         let files = mounts.opened(None, durability)?;
         return Ok(Assembled::of_files(LazySandbox::with_files(work_dir, Arc::clone(&files), start), files));
     }
-    Assembled::of(LazySandbox::new(work_dir, start), mounts, durability)
+    Assembled::of(LazySandbox::new(work_dir, start), mounts, &[], durability)
 }
 
 #[cfg(feature = "docker")]
@@ -268,7 +276,9 @@ fn docker(
         builder = builder.work_dir(&work_dir);
     }
     builder.check()?;
-    let masks = SandboxMasks::new(builder.shown_files());
+    let opened = open_mounts(&builder.shown_files())?;
+    builder = builder.with(|options| options.expected = identities(&opened));
+    let masks = SandboxMasks::new(ShownFiles::of(&opened)?);
     let masked = masks.clone();
     let start = move |begun: Begun| {
         let (builder, masks) = (builder.clone(), masked.clone());
@@ -279,7 +289,7 @@ fn docker(
             Ok(sandbox as Arc<dyn Sandbox>)
         }
     };
-    Ok(Assembled::of(LazySandbox::new(work_dir, start), mounts, durability)?.masked_by(masks))
+    Ok(Assembled::of(LazySandbox::new(work_dir, start), mounts, &opened, durability)?.masked_by(masks))
 }
 
 fn in_session(
@@ -290,7 +300,8 @@ fn in_session(
 ) -> Result<Assembled> {
     // Commands of a session see its own directory, and no other mount.
     let (source, at) = (record.workspace.clone(), record.directory.clone());
-    let masks = SandboxMasks::new(vec![Mount { source, at, access: MountAccess::ReadWrite }]);
+    let opened = open_mounts(&[Mount { source, at, access: MountAccess::ReadWrite }])?;
+    let masks = SandboxMasks::new(ShownFiles::of(&opened)?);
     let masked = masks.clone();
     let start = move |_: Begun| {
         let (sessions, id, masks) = (sessions.clone(), id.clone(), masked.clone());
@@ -303,7 +314,12 @@ fn in_session(
             Ok(sessions.open(&id, record).await?.sandbox())
         }
     };
-    Ok(Assembled::of(LazySandbox::new(work_dir, start), mounts, durability)?.masked_by(masks))
+    Ok(Assembled::of(LazySandbox::new(work_dir, start), mounts, &opened, durability)?.masked_by(masks))
+}
+
+/// Returns the identities of the files that commands will see, which are the same that file calls see.
+fn identities(opened: &[OpenMount]) -> BTreeMap<VirtualPath, InodeId> {
+    opened.iter().map(|mount| (mount.at().clone(), mount.id())).collect()
 }
 
 /// The host files that commands see, at the paths of file calls. Without namespaces file calls see the directory as `/`,

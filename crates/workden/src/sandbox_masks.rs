@@ -9,18 +9,15 @@ use std::{
 };
 
 use async_trait::async_trait;
-use workden_core::{
-    Access, Error, ErrorKind, Gate, Judgement, Op, Resolved, Result, Verdict, VirtualPath, Visibility, sandbox::Mount,
-};
+use workden_core::{Access, Error, ErrorKind, Gate, Judgement, Op, Resolved, Result, Verdict, VirtualPath, Visibility};
 use workden_policy::Policy;
 
-use crate::masks;
+use crate::masks::ShownFiles;
 
 /// The masks of a sandbox. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct SandboxMasks {
-    /// The host files that commands see, at the paths of file calls.
-    shown: Arc<[Mount]>,
+    shown: Arc<ShownFiles>,
     state: Arc<Mutex<State>>,
 }
 
@@ -35,8 +32,8 @@ struct State {
 }
 
 impl SandboxMasks {
-    pub(crate) fn new(shown: Vec<Mount>) -> Self {
-        Self { shown: shown.into(), state: Arc::default() }
+    pub(crate) fn new(shown: ShownFiles) -> Self {
+        Self { shown: Arc::new(shown), state: Arc::default() }
     }
 
     /// Adds a policy, for the next start.
@@ -51,7 +48,7 @@ impl SandboxMasks {
         let policies = self.state().policies.clone();
         let mut masked = BTreeSet::new();
         for policy in policies.iter().filter_map(Weak::upgrade) {
-            masked.extend(masks(&self.shown, &policy).await?);
+            masked.extend(self.shown.masks(&policy).await?);
         }
         let list = masked.iter().cloned().collect();
         let mut state = self.state();
@@ -71,7 +68,7 @@ impl SandboxMasks {
                 Some(masked) => masked.clone(),
             }
         };
-        let denied = masks(&self.shown, policy).await?;
+        let denied = self.shown.masks(policy).await?;
         if let Some(shown) = denied.iter().find(|at| !masked.iter().any(|mask| at.is_within(mask))) {
             let sentence = format!("the sandbox started before this policy: its commands can read `{shown}`");
             return Err(Error::new(ErrorKind::Conflict, sentence)

@@ -1,10 +1,11 @@
 //! `UserSessions`: the sessions of one user, which outlive the programs that use them. Their records are in a directory
 //! of the user, so that any program finds a session by its id.
 
+#[cfg(feature = "docker")]
+use std::sync::Arc;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 

@@ -24,6 +24,10 @@ pub struct Confinement {
     pub directory: VirtualPath,
     /// Further files and directories of the host.
     pub mounts: Vec<Mount>,
+    /// The identities of sources that the launcher has open, by their paths in the sandbox. A source that is another
+    /// file by now is refused.
+    #[serde(default)]
+    pub expected: BTreeMap<VirtualPath, InodeId>,
     /// Paths that commands may read but not change, whatever is mounted there; missing paths are ignored.
     pub read_only: Vec<VirtualPath>,
     /// Links to git directories that commands must not replace: commands see a file that names the same directory
@@ -93,6 +97,15 @@ pub struct Mount {
     pub at: VirtualPath,
     /// The allowed access.
     pub access: Access,
+}
+
+/// The identity of a file or directory of this machine, as long as it exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct InodeId {
+    /// The device of its file system.
+    pub device: u64,
+    /// Its number there.
+    pub inode: u64,
 }
 
 /// The allowed access to a mount.

@@ -16,7 +16,7 @@ mod usage;
 use async_trait::async_trait;
 pub use command::{Command, ExecuteRequest, JobRequest, SpawnRequest, Streams, WindowSize};
 pub use confinement::{
-    Access as MountAccess, Confinement, Level, Limit, Limits, Mount, Network, RootFiles, Strength, WorkFiles,
+    Access as MountAccess, Confinement, InodeId, Level, Limit, Limits, Mount, Network, RootFiles, Strength, WorkFiles,
 };
 pub use doctor::{Finding, Need, Outcome};
 pub use executed::{Ended, Executed, FullLog, LeftOut, LimitHit, Output};

@@ -46,6 +46,7 @@ use workden_core::{
 use crate::{
     blocking::{Abandoned, blocking},
     composite::CompositeBackend,
+    open_mounts::OpenMount,
 };
 
 /// Bytes of streamed content that are held in memory.
@@ -167,10 +168,29 @@ impl LocalOptions {
         self.open_as(&format!("the directory to mount at `{at}`"), directory.as_ref())
     }
 
+    /// Opens the directory of a mount.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it is not a directory, or cannot be read.
+    pub fn open_mount(self, mount: &OpenMount) -> Result<LocalBackend> {
+        let what = format!("the directory to mount at `{}`", mount.at());
+        self.opened_as(&what, mount.source(), |opening, left_out| Root::of_open(mount, opening, left_out))
+    }
+
     /// Opens a directory that errors describe as `what`.
     fn open_as(self, what: &str, directory: &Path) -> Result<LocalBackend> {
+        self.opened_as(what, directory, |opening, left_out| Root::open(directory, opening, left_out))
+    }
+
+    fn opened_as(
+        self,
+        what: &str,
+        directory: &Path,
+        open: impl FnOnce(PathOpening, LeftOut) -> Result<Root, Errno>,
+    ) -> Result<LocalBackend> {
         let left_out = LeftOut::new(self.left_out)?;
-        let root = Root::open(directory, self.opening, left_out).map_err(|errno| {
+        let root = open(self.opening, left_out).map_err(|errno| {
             let (kind, why) = errors::root_refused(errno);
             let cause = std::io::Error::from(errno);
             tracing::debug!(

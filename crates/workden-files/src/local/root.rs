@@ -19,6 +19,7 @@ use rustix::{
 use workden_core::{FileId, Result, VirtualPath, names};
 
 use super::{file_id::file_id, left_out::LeftOut, names_in::for_each_name};
+use crate::open_mounts::OpenMount;
 
 /// How paths below the root are opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,7 +51,15 @@ const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::
 impl Root {
     /// Opens the host directory, following links: a link stands for its target.
     pub(super) fn open(directory: &Path, opening: PathOpening, left_out: LeftOut) -> Result<Self, Errno> {
-        let fd = fs::open(directory, DIRECTORY, Mode::empty())?;
+        Self::of(fs::open(directory, DIRECTORY, Mode::empty())?, directory, opening, left_out)
+    }
+
+    /// Opens a directory that is open already, for I/O on the names in it.
+    pub(super) fn of_open(mount: &OpenMount, opening: PathOpening, left_out: LeftOut) -> Result<Self, Errno> {
+        Self::of(fs::openat(mount, ".", DIRECTORY, Mode::empty())?, mount.source(), opening, left_out)
+    }
+
+    fn of(fd: OwnedFd, directory: &Path, opening: PathOpening, left_out: LeftOut) -> Result<Self, Errno> {
         let host_path = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
         let at_once = opening == PathOpening::Detect && at_once::is_supported(fd.as_fd());
         let answers_at_once = at_once && at_once::keeps_all_in_memory(fd.as_fd());

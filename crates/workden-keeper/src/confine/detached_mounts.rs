@@ -20,9 +20,17 @@ use workden_core::sandbox::MountAccess;
 
 use crate::sys::confine::{MountScope, attribute, set_mount_attributes};
 
-/// Clones a path of the host with all mounts below it.
+/// Clones a path of the host with all mounts below it. For paths that only the host can change.
 pub(super) fn clone_of(source: &Path, access: MountAccess) -> Result<OwnedFd, Errno> {
-    let tree = clone_as_it_is(source)?;
+    restricted(clone_as_it_is(source)?, access)
+}
+
+/// Clones an open file or directory of the host with all mounts below it.
+pub(super) fn clone_with(source: impl AsFd, access: MountAccess) -> Result<OwnedFd, Errno> {
+    restricted(clone_of_open(source)?, access)
+}
+
+fn restricted(tree: OwnedFd, access: MountAccess) -> Result<OwnedFd, Errno> {
     let mut set = attribute::NO_SETUID | attribute::NO_DEVICES;
     if access == MountAccess::ReadOnly {
         set |= attribute::READ_ONLY;
@@ -42,7 +50,7 @@ pub(super) fn clone_as_it_is(source: impl AsRef<Path>) -> Result<OwnedFd, Errno>
     open_tree(CWD, source.as_ref(), flags)
 }
 
-/// Clones the mount behind a descriptor of our own tree.
+/// Clones the mount behind a descriptor with its attributes unchanged.
 pub(super) fn clone_of_open(place: impl AsFd) -> Result<OwnedFd, Errno> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC

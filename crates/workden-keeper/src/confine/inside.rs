@@ -21,6 +21,7 @@ use super::{
     etc::NameResolution,
     git_links,
     ids::{self, Ids},
+    inotify::NamespaceLimits,
     landlock::{self, Landlock},
     layout::{HOME, HOST_NAME, LOGS, Purpose},
     limits::raise_ceiling_for_cores,
@@ -54,6 +55,7 @@ pub(super) fn become_first(
             set_thread_groups(&[]).map_err(|errno| refused("leave the supplementary groups", errno))?
         }
     }
+    let of_namespace = NamespaceLimits::open();
     let logs = build_root(confinement, purpose, ids, sources, supervisor)?;
     sethostname(HOST_NAME.as_bytes()).map_err(|errno| refused("set the host name", errno))?;
     match (confinement.network, ids) {
@@ -64,8 +66,10 @@ pub(super) fn become_first(
     if let Ids::OfSandbox(_) = ids {
         ids::enter(&supervisor.receive_user_namespace()?)?;
     }
+    let unlimited = of_namespace.limit_inotify();
     privileges::drop_all(ids)?;
-    let walls = close_doors(confinement, purpose)?;
+    let mut walls = close_doors(confinement, purpose)?;
+    walls.lacking.extend(unlimited);
     privileges::protect()?;
     // The control groups come last: they take the supervisor longest to make.
     let group = supervisor.receive_group()?;
@@ -134,7 +138,7 @@ fn build_root(
     let programs = programs::gather(&confinement.root)?;
     let devices = devices::gather()?;
     let names = NameResolution::of(confinement.network);
-    let shown: Vec<sources::ClonedMount> = sources.into_iter().map(MountSource::clone).collect::<Result<_, _>>()?;
+    let shown = sources::clone_all(sources)?;
 
     let root = NewRoot::new(ids)?;
     let empty = protected_paths::EmptyMounts::new(&root).map_err(|errno| refused("create the root", errno))?;

@@ -9,6 +9,7 @@ mod etc;
 mod filter;
 mod git_links;
 mod ids;
+mod inotify;
 mod inside;
 mod landlock;
 mod landlock_level;

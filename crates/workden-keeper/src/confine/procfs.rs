@@ -11,9 +11,21 @@ use super::{
 };
 
 /// Files with information about the machine that no program needs.
-const HIDDEN_FILES: [&str; 7] = ["kcore", "keys", "key-users", "kallsyms", "timer_list", "sysrq-trigger", "config.gz"];
+const HIDDEN_FILES: [&str; 10] = [
+    "kcore",
+    "keys",
+    "key-users",
+    "kallsyms",
+    "timer_list",
+    "sysrq-trigger",
+    "config.gz",
+    // May contain tokens of the machine.
+    "cmdline",
+    "locks",
+    "diskstats",
+];
 /// Directories with such information.
-const HIDDEN_DIRECTORIES: [&str; 3] = ["acpi", "scsi", "bus"];
+const HIDDEN_DIRECTORIES: [&str; 4] = ["acpi", "scsi", "bus", "pressure"];
 
 /// Creates /proc in the new root. `empty` hides files and directories.
 pub(super) fn place(root: &NewRoot, empty: &super::protected_paths::EmptyMounts) -> Result<(), Error> {

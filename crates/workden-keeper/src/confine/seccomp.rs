@@ -191,20 +191,20 @@ fn setuid_files() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     refused
 }
 
-/// Attempts to slow down or limit the keeper, which has the same user: limits of any other process, and the priority
-/// of PID 1 or of all processes of the user.
+/// Attempts to slow down or limit the keeper, which has the same user: limits and priorities of any other process. The
+/// threads of the keeper have numbers of their own, so that only a caller's own, which is 0, is allowed.
 fn keeper() -> Vec<(libc::c_long, Vec<ArgumentTest>)> {
     const PRIO_USER: u32 = 2;
     const IOPRIO_WHO_USER: u32 = 3;
     vec![
         (libc::SYS_prlimit64, vec![IsNot(0, 0)]),
-        (libc::SYS_sched_setaffinity, vec![Is(0, 1)]),
-        (libc::SYS_sched_setscheduler, vec![Is(0, 1)]),
-        (libc::SYS_sched_setparam, vec![Is(0, 1)]),
-        (libc::SYS_sched_setattr, vec![Is(0, 1)]),
-        (libc::SYS_setpriority, vec![Is(1, 1)]),
+        (libc::SYS_sched_setaffinity, vec![IsNot(0, 0)]),
+        (libc::SYS_sched_setscheduler, vec![IsNot(0, 0)]),
+        (libc::SYS_sched_setparam, vec![IsNot(0, 0)]),
+        (libc::SYS_sched_setattr, vec![IsNot(0, 0)]),
+        (libc::SYS_setpriority, vec![IsNot(1, 0)]),
         (libc::SYS_setpriority, vec![Is(0, PRIO_USER)]),
-        (libc::SYS_ioprio_set, vec![Is(1, 1)]),
+        (libc::SYS_ioprio_set, vec![IsNot(1, 0)]),
         (libc::SYS_ioprio_set, vec![Is(0, IOPRIO_WHO_USER)]),
     ]
 }

@@ -1,30 +1,28 @@
 //! The host directories that a sandbox shows: the workspace and the declared mounts. The supervisor looks up their
 //! owners; the process that becomes PID 1 clones them.
+//!
+//! Invariant: a clone is made from the descriptor that [`open_mounts`] has checked, and both processes have opened the
+//! same files.
 
-use std::{
-    fs::Metadata,
-    os::{fd::OwnedFd, unix::fs::MetadataExt},
-    path::{Path, PathBuf},
-};
+use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 use workden_core::{
     Error, ErrorKind, VirtualPath,
-    sandbox::{Confinement, MountAccess, RootFiles, WorkFiles},
+    sandbox::{Confinement, InodeId, Mount, MountAccess, RootFiles, WorkFiles},
 };
+use workden_files::{OpenMount, open_mounts};
 
 use super::{
-    detached_mounts::{clone_of, map_ids},
+    detached_mounts::{clone_with, map_ids},
     errors::{at_place, errno_of, in_words},
     ids::OwnerNamespaces,
 };
 
 /// A path of the host, and where the sandbox shows it.
 pub(super) struct MountSource {
-    path: PathBuf,
-    pub(super) at: VirtualPath,
-    access: MountAccess,
-    pub(super) kind: SourceKind,
+    mount: Mount,
+    id: InodeId,
     owner: (u32, u32),
 }
 
@@ -48,23 +46,26 @@ pub(super) struct ClonedMount {
 
 /// Looks up the workspace and the declared mounts, parents before children.
 pub(super) fn look_up(confinement: &Confinement) -> Result<Vec<MountSource>, Error> {
-    let mut sources = Vec::new();
-    if let WorkFiles::Directory(path) = &confinement.work {
-        let source = MountSource::find(path, &confinement.directory, MountAccess::ReadWrite)?;
-        if source.kind != SourceKind::Directory {
+    let mounts = shown(confinement);
+    let opened = open_mounts(&mounts)?;
+    for source in &opened {
+        let is_work = matches!(confinement.work, WorkFiles::Directory(_)) && *source.at() == confinement.directory;
+        if is_work && !source.is_directory() {
             return Err(at_place(confinement.directory.as_str(), Errno::NOTDIR));
         }
-        sources.push(source);
-    }
-    for mount in &confinement.mounts {
-        sources.push(MountSource::find(&mount.source, &mount.at, mount.access)?);
-    }
-    sources.sort_by_key(|source| source.at.as_str().matches('/').count());
-    for source in &sources {
-        refuse_own_places(&source.at)?;
+        if confinement.expected.get(source.at()).is_some_and(|expected| *expected != source.id()) {
+            return Err(replaced(source.at()));
+        }
+        refuse_own_places(source.at())?;
     }
     refuse_own_places(&confinement.directory)?;
-    let mut places: Vec<&str> = sources.iter().map(|source| source.at.as_str()).collect();
+    let mut sources: Vec<MountSource> = mounts
+        .into_iter()
+        .zip(&opened)
+        .map(|(mount, opened)| MountSource { mount, id: opened.id(), owner: opened.owner() })
+        .collect();
+    sources.sort_by_key(|source| source.mount.at.as_str().matches('/').count());
+    let mut places: Vec<&str> = sources.iter().map(|source| source.mount.at.as_str()).collect();
     places.sort_unstable();
     if let Some(twice) = places.windows(2).find(|pair| pair[0] == pair[1]) {
         let sentence = format!("cannot mount `{}`: two mounts have the same path", twice[0]);
@@ -79,6 +80,31 @@ pub(super) fn look_up(confinement: &Confinement) -> Result<Vec<MountSource>, Err
     Ok(sources)
 }
 
+/// Returns the workspace and the declared mounts.
+pub(super) fn shown(confinement: &Confinement) -> Vec<Mount> {
+    let work = match &confinement.work {
+        WorkFiles::Directory(source) => {
+            let (source, at) = (source.clone(), confinement.directory.clone());
+            Some(Mount { source, at, access: MountAccess::ReadWrite })
+        }
+        WorkFiles::Ephemeral { .. } => None,
+    };
+    work.into_iter().chain(confinement.mounts.iter().cloned()).collect()
+}
+
+/// Clones all sources, while the host can still be seen. The kernel clones only what was opened in the same mount
+/// namespace, so they are opened again.
+pub(super) fn clone_all(sources: Vec<MountSource>) -> Result<Vec<ClonedMount>, Error> {
+    let mounts: Vec<Mount> = sources.iter().map(|source| source.mount.clone()).collect();
+    let opened = open_mounts(&mounts)?;
+    sources.into_iter().zip(opened).map(|(source, opened)| source.clone_from(&opened)).collect()
+}
+
+pub(super) fn replaced(at: &VirtualPath) -> Error {
+    Error::new(ErrorKind::Moved, format!("cannot mount `{at}`: its source was replaced while the sandbox started"))
+        .hint("another process changes these files, perhaps a sandbox with the same directory: stop it, then try again")
+}
+
 /// Rejects paths that every sandbox provides itself.
 fn refuse_own_places(at: &VirtualPath) -> Result<(), Error> {
     let path = at.as_str();
@@ -91,24 +117,19 @@ fn refuse_own_places(at: &VirtualPath) -> Result<(), Error> {
 }
 
 impl MountSource {
-    fn find(path: &Path, at: &VirtualPath, access: MountAccess) -> Result<Self, Error> {
-        let there: Metadata = std::fs::metadata(path).map_err(|error| {
-            let errno = errno_of(&error);
-            at_place(at.as_str(), errno).hint("name a path of the host that exists and that you may read")
-        })?;
-        let kind = if there.is_dir() { SourceKind::Directory } else { SourceKind::File };
-        Ok(Self { path: path.to_owned(), at: at.clone(), access, kind, owner: (there.uid(), there.gid()) })
-    }
-
     /// Returns the owner on the host: user and group.
     pub(super) fn owner(&self) -> (u32, u32) {
         self.owner
     }
 
-    /// Clones the source, while the host can still be seen.
-    pub(super) fn clone(self) -> Result<ClonedMount, Error> {
-        let tree = clone_of(&self.path, self.access).map_err(|errno| at_place(self.at.as_str(), errno))?;
-        Ok(ClonedMount { tree, at: self.at, kind: self.kind, access: self.access, owner: self.owner })
+    fn clone_from(self, opened: &OpenMount) -> Result<ClonedMount, Error> {
+        let Mount { at, access, .. } = self.mount;
+        if opened.id() != self.id {
+            return Err(replaced(&at));
+        }
+        let kind = if opened.is_directory() { SourceKind::Directory } else { SourceKind::File };
+        let tree = clone_with(opened, access).map_err(|errno| at_place(at.as_str(), errno))?;
+        Ok(ClonedMount { tree, at, kind, access, owner: self.owner })
     }
 }
 

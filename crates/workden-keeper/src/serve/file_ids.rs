@@ -15,10 +15,14 @@ use rustix::{
 };
 use workden_core::{Error, ErrorKind, Result};
 
-/// Prints one line per path: `DEVICE:INODE:empty` or `DEVICE:INODE:full`, `-` where nothing exists or a link is on the way, and `?` where this
-/// user may not look.
+/// Identifies the running kernel, to which the numbers belong.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// Prints the boot id of the kernel, or an empty line, then one line per path: `DEVICE:INODE:empty` or
+/// `DEVICE:INODE:full`, `-` where nothing exists or a link is on the way, and `?` where this user may not look.
 pub(super) fn run(places: &[PathBuf]) -> Result<()> {
-    let mut said = String::new();
+    let mut said = std::fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned();
+    said.push('\n');
     for place in places {
         match look(place) {
             Ok(stat) => {

@@ -234,6 +234,7 @@ impl DockerSandboxBuilder {
                 masked: options.masked.clone(),
                 read_only: options.read_only.clone(),
                 git_files: options.git_files,
+                expected: options.expected.clone(),
             },
             network,
             name: self.name.clone(),

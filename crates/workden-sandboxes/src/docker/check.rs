@@ -3,15 +3,13 @@
 //! The daemon resolves names when the container starts. A process that can write to one of the directories, for
 //! example a command of another container, can insert a link between our check and the mount.
 
-use workden_core::{Error, ErrorKind, Result, Sandbox, VirtualPath, sandbox::ExecuteRequest};
+use workden_core::{
+    Error, ErrorKind, Result, Sandbox, VirtualPath,
+    sandbox::{ExecuteRequest, InodeId},
+};
 use workden_wire::RemoteSandbox;
 
-use super::{
-    errors::shown,
-    keeper_volume::PROGRAM,
-    protected_paths::{Expected, FileNumber},
-    same_file,
-};
+use super::{errors::shown, keeper_volume::PROGRAM, protected_paths::Expected, same_file};
 
 /// Paths that one command checks.
 const AT_A_TIME: usize = 200;
@@ -30,7 +28,9 @@ pub(super) async fn hold(remote: &RemoteSandbox, all: &[(VirtualPath, Expected)]
         let look = ExecuteRequest::program(words).directory(VirtualPath::root());
         let done = remote.execute(&look).await?;
         let said = done.output.text();
-        let lines: Vec<&str> = said.lines().collect();
+        let mut lines = said.lines();
+        let is_this_kernel = lines.next().is_some_and(|boot| !boot.is_empty() && boot_id().as_deref() == Some(boot));
+        let lines: Vec<&str> = lines.collect();
         if done.exit_code() != 0 || lines.len() != some.len() {
             let sentence = format!("cannot verify the mounts of the container: {}", shown(&said));
             return Err(Error::new(ErrorKind::Io, sentence));
@@ -39,11 +39,10 @@ pub(super) async fn hold(remote: &RemoteSandbox, all: &[(VirtualPath, Expected)]
             let holds = line == OUT_OF_REACH
                 || match (expected, Seen::parse(line)) {
                     (_, None) => false,
-                    (Expected::Nothing { over }, Some(seen)) => seen.is_empty && seen.number != *over,
-                    // Other numbers are another file, or those of a virtual machine.
-                    (Expected::This(file), Some(seen)) => {
-                        seen.number == file.number || same_file::is_same(remote, at, file).await?
-                    }
+                    (Expected::Nothing { over }, Some(seen)) => seen.is_empty && !(is_this_kernel && seen.id == *over),
+                    (Expected::This(file), Some(seen)) if is_this_kernel => seen.id == file.id,
+                    // The numbers are those of a virtual machine.
+                    (Expected::This(file), Some(_)) => same_file::is_same(remote, at, file).await?,
                 };
             if !holds {
                 return Err(exchanged(at));
@@ -53,23 +52,28 @@ pub(super) async fn hold(remote: &RemoteSandbox, all: &[(VirtualPath, Expected)]
     Ok(())
 }
 
+/// Identifies the running kernel of this machine.
+fn boot_id() -> Option<String> {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
+}
+
 /// What the keeper sees at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
-    number: FileNumber,
+    id: InodeId,
     is_empty: bool,
 }
 
 impl Seen {
     fn parse(line: &str) -> Option<Self> {
-        let (number, content) = line.rsplit_once(':')?;
-        let (device, number) = number.split_once(':')?;
+        let (id, content) = line.rsplit_once(':')?;
+        let (device, inode) = id.split_once(':')?;
         let is_empty = match content {
             "empty" => true,
             "full" => false,
             _ => return None,
         };
-        Some(Self { number: FileNumber { device: device.parse().ok()?, number: number.parse().ok()? }, is_empty })
+        Some(Self { id: InodeId { device: device.parse().ok()?, inode: inode.parse().ok()? }, is_empty })
     }
 }
 
@@ -86,10 +90,10 @@ mod tests {
 
     #[test]
     fn an_answer_is_a_number_and_a_word() {
-        let number = FileNumber { device: 1, number: 2 };
+        let id = InodeId { device: 1, inode: 2 };
         for (line, expected) in [
-            ("1:2:full", Some(Seen { number, is_empty: false })),
-            ("1:2:empty", Some(Seen { number, is_empty: true })),
+            ("1:2:full", Some(Seen { id, is_empty: false })),
+            ("1:2:empty", Some(Seen { id, is_empty: true })),
             ("1:2", None),
             ("1:2:other", None),
             ("-", None),

@@ -2,25 +2,26 @@
 //! remove.
 //!
 //! Invariant: a covered path exists when the container is created, and stays where it is: its parent directories are
-//! mounts as well, which commands cannot move or remove. A link is followed only inside the mounted directory.
+//! mounts as well, which commands cannot move or remove. A link is followed only inside the mounted directory. The
+//! daemon gets names, so the container is checked against what these names were opened as here.
 
 use std::{
     collections::BTreeMap,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use bollard::models::{Mount, MountType, MountVolumeOptions};
 use workden_core::{
     Error, ErrorKind, Result, VirtualPath,
-    sandbox::{Mount as Shown, MountAccess},
+    sandbox::{InodeId, Mount as Shown, MountAccess},
 };
+use workden_files::{Looked, OpenMount, open_mounts};
 
 use super::{
     labels,
     volumes::{Volume, shown_files},
 };
-use crate::{GitFiles, git_files::hold_what_runs_outside, mount_sources};
+use crate::{GitFiles, git_files::hold_what_runs_outside};
 
 /// The empty, read-only volume that covers directories. A tmpfs does not work with Podman, which copies the covered
 /// files into it.
@@ -32,6 +33,8 @@ pub(crate) struct ProtectedPaths {
     pub(crate) masked: Vec<VirtualPath>,
     pub(crate) read_only: Vec<VirtualPath>,
     pub(crate) git_files: GitFiles,
+    /// The identities of the volumes that the workspace has open.
+    pub(crate) expected: BTreeMap<VirtualPath, InodeId>,
 }
 
 /// The mount that covers a path.
@@ -56,7 +59,11 @@ impl ProtectedPaths {
     /// check.
     pub(super) fn mounts(&self, volumes: &[Volume]) -> Result<Mounts> {
         let shown = shown_files(volumes);
-        mount_sources::check(&shown)?;
+        let opened = open_mounts(&shown)?;
+        if let Some(other) = opened.iter().find(|open| self.expected.get(open.at()).is_some_and(|id| *id != open.id()))
+        {
+            return Err(moved(other.at()));
+        }
         let (read_only, _) = self.read_only(&shown);
         let is_read_only = |at: &VirtualPath| read_only.iter().any(|place| at.is_within(place));
         let volumes = volumes.iter().map(|volume| {
@@ -64,7 +71,7 @@ impl ProtectedPaths {
             if below { Volume { access: MountAccess::ReadOnly, ..volume.clone() } } else { volume.clone() }
         });
         let volumes: Vec<Mount> = volumes.map(|volume| volume.mount()).collect();
-        let covers = self.covers(&shown, &read_only)?;
+        let covers = self.covers(&shown, &opened, &read_only)?;
         let misunderstood = covers.keys().find(|at| at.as_str().contains([',', '"', '\n']));
         if let Some(at) = misunderstood {
             // Podman parses mounts as a list with commas, so a name could inject an option.
@@ -75,22 +82,14 @@ impl ProtectedPaths {
         let mut expected = Vec::new();
         for (at, (cover, real)) in &covers {
             let is = match cover {
-                Cover::ReadOnly(path) | Cover::Held(path) => {
-                    Expected::This(HostFile { path: path.clone(), number: *real })
-                }
+                Cover::ReadOnly(path) | Cover::Held(path) => Expected::This(HostFile { path: path.clone(), id: *real }),
                 Cover::NoFile | Cover::NoDirectory => Expected::Nothing { over: *real },
             };
             expected.push((at.clone(), is));
         }
-        for shown in &shown {
-            // A named source is followed, and must be the file that it leads to.
-            if let Ok(path) = shown.source.canonicalize()
-                && let Ok(real) = path.metadata()
-                && !covers.contains_key(&shown.at)
-            {
-                let number = FileNumber::of(&real);
-                expected.push((shown.at.clone(), Expected::This(HostFile { path, number })));
-            }
+        for (shown, open) in shown.iter().zip(&opened).filter(|(shown, _)| !covers.contains_key(&shown.at)) {
+            let path = shown.source.canonicalize().map_err(|_| moved(&shown.at))?;
+            expected.push((shown.at.clone(), Expected::This(HostFile { path, id: open.id() })));
         }
         let mounts = volumes.into_iter().chain(covers.iter().map(|(at, (cover, _))| cover.mount(at))).collect();
         Ok(Mounts { mounts, expected })
@@ -116,12 +115,12 @@ impl ProtectedPaths {
         (places, links)
     }
 
-    fn covers(&self, shown: &[Shown], read_only: &[VirtualPath]) -> Result<Covered> {
+    fn covers(&self, shown: &[Shown], opened: &[OpenMount], read_only: &[VirtualPath]) -> Result<Covered> {
         let mut all: Covered = BTreeMap::new();
         let mut held = BTreeMap::new();
         for place in read_only.iter().filter_map(|place| found(shown, place)) {
             held.extend(place.above());
-            let real = place.look()?.0;
+            let real = place.look(opened)?.id;
             all.insert(place.at, (Cover::ReadOnly(place.on_host), real));
         }
         for place in &self.masked {
@@ -132,16 +131,16 @@ impl ProtectedPaths {
                 continue;
             };
             held.extend(place.above());
-            let (real, kind) = place.look()?;
-            let cover = if kind.is_dir() { Cover::NoDirectory } else { Cover::NoFile };
-            all.insert(place.at, (cover, real));
+            let real = place.look(opened)?;
+            let cover = if real.is_directory { Cover::NoDirectory } else { Cover::NoFile };
+            all.insert(place.at, (cover, real.id));
         }
         for (at, place) in held {
-            let below = |(other, (cover, _)): (&VirtualPath, &(Cover, FileNumber))| {
+            let below = |(other, (cover, _)): (&VirtualPath, &(Cover, InodeId))| {
                 matches!(cover, Cover::ReadOnly(_)) && at.is_within(other)
             };
             let is_fixed = place.access == MountAccess::ReadOnly || all.iter().any(below);
-            let real = place.look()?.0;
+            let real = place.look(opened)?.id;
             let cover = if is_fixed { Cover::ReadOnly(place.on_host) } else { Cover::Held(place.on_host) };
             all.entry(at).or_insert((cover, real));
         }
@@ -155,7 +154,7 @@ impl ProtectedPaths {
 }
 
 /// Covers by path, each with the file that it covers.
-type Covered = BTreeMap<VirtualPath, (Cover, FileNumber)>;
+type Covered = BTreeMap<VirtualPath, (Cover, InodeId)>;
 
 /// The mounts of a container, and what to verify in it. The daemon resolves names later, and a process that can write
 /// to a mounted directory can replace a path in between.
@@ -171,27 +170,14 @@ pub(super) enum Expected {
     /// This file of the host.
     This(HostFile),
     /// Something without content, mounted over this file.
-    Nothing { over: FileNumber },
+    Nothing { over: InodeId },
 }
 
-/// A file or directory of the host, by its path without links and by its number.
+/// A file or directory of the host, by its path without links and by its identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HostFile {
     pub(super) path: PathBuf,
-    pub(super) number: FileNumber,
-}
-
-/// A file or directory of this machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FileNumber {
-    pub(super) device: u64,
-    pub(super) number: u64,
-}
-
-impl FileNumber {
-    fn of(file: &std::fs::Metadata) -> Self {
-        Self { device: file.dev(), number: file.ino() }
-    }
+    pub(super) id: InodeId,
 }
 
 /// The real location of a path in a volume.
@@ -221,13 +207,12 @@ impl ProtectedPath {
         all
     }
 
-    /// Returns the file without following links. A canonical path has none, unless another process inserts one.
-    fn look(&self) -> Result<(FileNumber, std::fs::FileType)> {
-        let is_plain = || self.on_host.canonicalize().is_ok_and(|real| real == self.on_host);
-        match self.on_host.symlink_metadata() {
-            Ok(file) if !file.is_symlink() && is_plain() => Ok((FileNumber::of(&file), file.file_type())),
-            _ => Err(moved(&self.at)),
-        }
+    /// Looks at the file without following links. A canonical path has none, unless another process inserts one.
+    fn look(&self, opened: &[OpenMount]) -> Result<Looked> {
+        let volume = opened.iter().find(|open| *open.at() == self.volume.0);
+        let below = self.at.strip_prefix(&self.volume.0);
+        let looked = volume.zip(below).and_then(|(volume, below)| volume.look_below(&below).ok());
+        looked.ok_or_else(|| moved(&self.at))
     }
 }
 
@@ -308,7 +293,8 @@ mod tests {
     /// Lists the covers: `ro` and `rw` for paths over themselves.
     fn mounted(covers: &ProtectedPaths, volumes: &[Volume]) -> Vec<String> {
         let shown = shown_files(volumes);
-        let covers = covers.covers(&shown, &covers.read_only(&shown).0).unwrap();
+        let opened = open_mounts(&shown).unwrap();
+        let covers = covers.covers(&shown, &opened, &covers.read_only(&shown).0).unwrap();
         let told = covers.iter().map(|(at, (cover, _))| match cover {
             Cover::ReadOnly(_) => format!("{at} ro"),
             Cover::Held(_) => format!("{at} rw"),
@@ -368,6 +354,7 @@ mod tests {
             read_only: vec![path("/workspace/given")],
             masked: vec![path("/workspace/given/deep/x")],
             git_files: GitFiles::Writable,
+            ..ProtectedPaths::default()
         };
         let fixed = ["/workspace/given ro", "/workspace/given/deep ro", "/workspace/given/deep/x no file"];
         assert_eq!(mounted(&covers, &volumes), fixed);

@@ -2,7 +2,8 @@
 //!
 //! A daemon in a virtual machine (Docker Desktop, colima) shares directories of the host through a file system with
 //! device and inode numbers of its own. What both sides see is the content: a directory is proven by a new file with
-//! a random name that appears on the other side, a file by its bytes.
+//! a random name that appears on the other side, a file by its bytes. A directory in which this user cannot create a
+//! file cannot be proven: equal names could be those of a copy.
 
 use std::{
     fs::File,
@@ -11,20 +12,16 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, Dir, Mode, OFlags, fchmod, open, openat, unlinkat},
+    fs::{AtFlags, Mode, OFlags, fchmod, open, openat, unlinkat},
     io::Errno,
 };
-use workden_core::{
-    Backend, BackendExt, ByteRange, Error, ErrorKind, Result, Symlink, VirtualPath, search::ListRequest,
-};
+use workden_core::{Backend, BackendExt, ByteRange, Error, ErrorKind, Result, Symlink, VirtualPath, sandbox::InodeId};
 
-use super::protected_paths::{FileNumber, HostFile};
+use super::protected_paths::HostFile;
 use crate::token;
 
 /// How much of a file is compared, beside its size.
 const COMPARED_BYTES: u64 = 1024 * 1024;
-/// How many names are compared of a directory in which this user cannot create a file.
-const COMPARED_NAMES: usize = 10_000;
 
 /// Whether the file at this path of the container is the file of the host.
 ///
@@ -42,7 +39,7 @@ pub(super) async fn is_same(container: &impl Backend, at: &VirtualPath, file: &H
     let directory = opened.try_clone().map_err(|error| unreadable(&error))?;
     let token = match blocking(move || Token::create(directory.into(), name)).await? {
         Ok(token) => token,
-        Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => return has_same_names(container, at, opened).await,
+        Err(errno @ (Errno::ACCESS | Errno::PERM | Errno::ROFS)) => return Err(unprovable(at, errno)),
         Err(errno) => return Err(unreadable(&errno.into())),
     };
     let seen = container.read_bytes(&at.child(&token.name)?).await;
@@ -57,7 +54,7 @@ fn open_unchanged(file: &HostFile) -> Option<File> {
         open(&file.path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty());
     let opened = File::from(opened.ok()?);
     let now = opened.metadata().ok()?;
-    (FileNumber { device: now.dev(), number: now.ino() } == file.number).then_some(opened)
+    (InodeId { device: now.dev(), inode: now.ino() } == file.id).then_some(opened)
 }
 
 /// A file with a random name, removed when dropped. Its content is its name.
@@ -101,28 +98,15 @@ async fn has_same_content(container: &impl Backend, at: &VirtualPath, file: File
     Ok(theirs.is_ok_and(|theirs| theirs.size == size && theirs.bytes == ours))
 }
 
-/// Compares names: a directory that this user cannot write to cannot be marked. The open directory is listed, because
-/// its path may lead elsewhere by now.
-async fn has_same_names(container: &impl Backend, at: &VirtualPath, directory: File) -> Result<bool> {
-    let names = blocking(move || {
-        let names = Dir::read_from(&directory)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
-        let names = names.filter(|name| !matches!(name.as_deref(), Ok("." | "..")));
-        names.take(COMPARED_NAMES + 1).collect::<std::result::Result<Vec<String>, Errno>>()
-    })
-    .await?;
-    let mut ours = names.map_err(|errno| unreadable(&errno.into()))?;
-    let request = ListRequest::default().keep(COMPARED_NAMES + 1);
-    let Ok(listing) = container.list_path(at, &request).await else { return Ok(false) };
-    let names = listing.entries.iter().filter_map(|entry| entry.path.name());
-    let mut theirs: Vec<String> = names.map(str::to_owned).collect();
-    ours.sort_unstable();
-    theirs.sort_unstable();
-    Ok(ours == theirs)
-}
-
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     let interrupted = |_| Error::new(ErrorKind::Io, "checking a mount was interrupted");
     tokio::task::spawn_blocking(work).await.map_err(interrupted)
+}
+
+fn unprovable(at: &VirtualPath, errno: Errno) -> Error {
+    let why = if errno == Errno::ROFS { "its file system is read-only" } else { "this user may not write to it" };
+    let sentence = format!("cannot verify the mount at `{at}`: the daemon runs in a virtual machine, and {why}");
+    Error::new(ErrorKind::Unsupported, sentence).hint("mount a directory that you may write to, or a single file")
 }
 
 fn unreadable(error: &std::io::Error) -> Error {

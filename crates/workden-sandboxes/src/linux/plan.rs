@@ -12,7 +12,6 @@ use crate::{
     GitFiles, HostEnvironment, SandboxOptions,
     git_files::hold_what_runs_outside,
     limits::{NamedLimits, memory_of_machine},
-    mount_sources,
     toolchains::{SystemParts, Toolchain},
 };
 
@@ -53,14 +52,16 @@ pub(super) fn shown_files(builder: &LinuxSandboxBuilder) -> Vec<Mount> {
 pub(super) fn confinement(builder: &LinuxSandboxBuilder) -> Result<Confinement> {
     let options = &builder.options;
     options.check()?;
-    mount_sources::check(&shown_files(builder))?;
     let host = &options.host;
     let directory = directory(builder)?;
     let root = match &builder.root_files {
         RootFiles::Host => RootFiles::Host,
         RootFiles::Directory(path) => RootFiles::Directory(host.directory.join(path)),
     };
-    let toolchains = builder.toolchains.iter().map(|name| Toolchain::find(name, host)).collect::<Result<Vec<_>>>()?;
+    let is_writable = |mount: &Mount| mount.access == MountAccess::ReadWrite;
+    let writable: Vec<_> = shown_files(builder).into_iter().filter(is_writable).map(|mount| mount.source).collect();
+    let toolchains =
+        builder.toolchains.iter().map(|name| Toolchain::find(name, host, &writable)).collect::<Result<Vec<_>>>()?;
     let mut mounts: Vec<Mount> = options.absolute_mounts().collect();
     for (name, found) in builder.toolchains.iter().zip(&toolchains) {
         if found.system == SystemParts::Needed && root != RootFiles::Host {
@@ -94,6 +95,7 @@ pub(super) fn confinement(builder: &LinuxSandboxBuilder) -> Result<Confinement> 
         work,
         directory,
         mounts,
+        expected: options.expected.clone(),
         read_only,
         git_links,
         masked: options.masked.clone(),
@@ -109,7 +111,8 @@ fn add_toolchain(mounts: &mut Vec<Mount>, found: &Toolchain) -> Result<()> {
         let at = shown.at.to_str().ok_or_else(|| {
             Error::new(ErrorKind::InvalidPath, "a toolchain is in a directory whose name is not UTF-8")
         })?;
-        let mount = Mount { source: shown.source.clone(), at: VirtualPath::parse(at)?, access: MountAccess::ReadOnly };
+        // By its given path, so that a link that commands have put there is noticed when it is opened.
+        let mount = Mount { source: shown.at.clone(), at: VirtualPath::parse(at)?, access: MountAccess::ReadOnly };
         if !mounts.iter().any(|there| there.at == mount.at) {
             mounts.push(mount);
         }

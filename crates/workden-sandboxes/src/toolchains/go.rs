@@ -5,19 +5,20 @@ use std::path::Path;
 
 use workden_core::Result;
 
-use super::{Looked, Toolchain, of_program, places::Places};
+use super::{Search, Toolchain, of_program, places::Places};
 use crate::{HostEnvironment, host_environment::is_program};
 
 /// The directory in Go's installation instructions.
 const USUAL: &str = "/usr/local/go";
 
-pub(super) fn find(host: &HostEnvironment, looked: &mut Looked<'_>) -> Result<Option<Toolchain>> {
+pub(super) fn find(looked: &mut Search<'_>) -> Result<Option<Toolchain>> {
+    let host = looked.host;
     match host.place("GOROOT") {
         Some(root) if is_program(&root.join("bin/go")) => return at(&root, host).map(Some),
         Some(root) => looked.at(&root, "GOROOT, but no bin/go"),
         None => looked.unset("GOROOT"),
     }
-    if let Some(program) = host.program("go", |_| true) {
+    if let Some(program) = looked.program("go", |_| true) {
         return of_program(&program, "the Go", host).map(|found| Some(local(found)));
     }
     looked.on_path("go");
@@ -56,7 +57,7 @@ mod tests {
         let root = home.join("sdk/go1.24").display().to_string();
         for (name, value) in [("GOROOT", root.clone()), ("PATH", format!("{root}/bin"))] {
             let variables = BTreeMap::from([("HOME".to_owned(), home.display().to_string()), (name.to_owned(), value)]);
-            let found = Toolchain::find("go", &HostEnvironment { variables, directory: home.clone() }).unwrap();
+            let found = Toolchain::find("go", &HostEnvironment { variables, directory: home.clone() }, &[]).unwrap();
             assert_eq!(found.shown[0].at, home.join("sdk/go1.24"), "{name}");
             assert_eq!(found.programs, [home.join("sdk/go1.24/bin")]);
             assert_eq!(found.environment["GOTOOLCHAIN"], "local");

@@ -2,8 +2,10 @@
 //! the same path, so that it works inside.
 //!
 //! Invariant: a home directory, or a directory above one, is never shown as a whole, whatever a configuration file or
-//! a variable claims.
+//! a variable claims. A file in a directory that commands can write to selects among the toolchains of the host, and
+//! names no other directory.
 
+mod declared;
 mod go;
 mod node;
 mod places;
@@ -13,6 +15,7 @@ mod versions;
 
 use std::{
     collections::BTreeMap,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -26,7 +29,7 @@ use crate::HostEnvironment;
 pub struct Toolchain {
     /// Its name for display: `pyenv 3.11.7`.
     pub what: String,
-    /// Directories to show read-only: where they are, and at which path.
+    /// Directories to show read-only.
     pub shown: Vec<Shown>,
     /// Directories to put first on the search path.
     pub programs: Vec<PathBuf>,
@@ -36,13 +39,13 @@ pub struct Toolchain {
     pub system: SystemParts,
 }
 
-/// A directory of the host, and its path in the sandbox.
+/// A directory of the host, which the sandbox shows at the same path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shown {
-    /// The path in the sandbox.
+    /// The path.
     pub at: PathBuf,
-    /// The directory on the host, without links.
-    pub source: PathBuf,
+    /// The same directory by its path without links.
+    pub real: PathBuf,
 }
 
 /// Whether a toolchain needs the host's `/usr`.
@@ -59,19 +62,20 @@ pub enum SystemParts {
 pub const TOOLCHAINS: [&str; 4] = ["python", "node", "rust", "go"];
 
 impl Toolchain {
-    /// Finds a toolchain by its name.
+    /// Finds a toolchain by its name. `writable` are the directories of the host that commands can write to: programs
+    /// there are not the host's.
     ///
     /// # Errors
     ///
     /// `InvalidArgument` for a name that is not in [`TOOLCHAINS`], `NotFound` for a toolchain that the host does not
     /// have: the hint lists the searched locations.
-    pub fn find(name: &str, host: &HostEnvironment) -> Result<Self> {
-        let mut looked = Looked { host, places: Vec::new() };
+    pub fn find(name: &str, host: &HostEnvironment, writable: &[PathBuf]) -> Result<Self> {
+        let mut looked = Search::new(host, writable);
         let found = match name {
-            "python" => python::find(host, &mut looked)?,
-            "node" => node::find(host, &mut looked)?,
-            "rust" => rust::find(host, &mut looked)?,
-            "go" => go::find(host, &mut looked)?,
+            "python" => python::find(&mut looked)?,
+            "node" => node::find(&mut looked)?,
+            "rust" => rust::find(&mut looked)?,
+            "go" => go::find(&mut looked)?,
             _ => {
                 return Err(Error::new(ErrorKind::InvalidArgument, format!("there is no toolchain `{name}`"))
                     .hint(format!("toolchains: {}", TOOLCHAINS.join(", "))));
@@ -84,13 +88,33 @@ impl Toolchain {
     }
 }
 
-/// The locations searched so far, for the hint of the error.
-struct Looked<'h> {
+/// A search for a toolchain.
+struct Search<'h> {
     host: &'h HostEnvironment,
+    /// The directories that commands can write to, by device and inode.
+    writable: Vec<(u64, u64)>,
+    /// The locations searched so far, for the hint of the error.
     places: Vec<String>,
 }
 
-impl Looked<'_> {
+impl<'h> Search<'h> {
+    fn new(host: &'h HostEnvironment, writable: &[PathBuf]) -> Self {
+        let writable = writable.iter().filter_map(|directory| id(directory)).collect();
+        Self { host, writable, places: Vec::new() }
+    }
+
+    /// Whether commands can write to a path, under any of its names.
+    fn is_writable(&self, path: &Path) -> bool {
+        let Ok(real) = path.canonicalize() else { return false };
+        real.ancestors().filter_map(id).any(|above| self.writable.contains(&above))
+    }
+
+    /// Returns the first program of this name on the search path that commands cannot have put there.
+    fn program(&self, name: &str, fits: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+        let is_of_host = |program: &Path| !program.parent().is_none_or(|directory| self.is_writable(directory));
+        self.host.program(name, |program| is_of_host(program) && fits(program))
+    }
+
     /// Adds a variable that is not set.
     fn unset(&mut self, name: &str) {
         self.places.push(format!("{name} (not set)"));
@@ -108,6 +132,10 @@ impl Looked<'_> {
     }
 }
 
+fn id(path: &Path) -> Option<(u64, u64)> {
+    path.metadata().ok().map(|found| (found.dev(), found.ino()))
+}
+
 /// Returns the toolchain of a program on the search path: its prefix is the parent of its directory.
 fn of_program(program: &Path, what: &str, host: &HostEnvironment) -> Result<Toolchain> {
     let mut places = Places::new(host);
@@ -122,7 +150,7 @@ mod tests {
 
     #[test]
     fn an_unknown_toolchain_names_those_there_are() {
-        let error = Toolchain::find("cobol", &HostEnvironment::default()).unwrap_err();
+        let error = Toolchain::find("cobol", &HostEnvironment::default(), &[]).unwrap_err();
         assert_eq!(error.to_string(), "there is no toolchain `cobol`\nhint: toolchains: python, node, rust, go");
     }
 
@@ -144,7 +172,7 @@ mod tests {
             if name == "go" && Path::new("/usr/local/go/bin/go").exists() {
                 continue;
             }
-            let error = Toolchain::find(name, &host).unwrap_err();
+            let error = Toolchain::find(name, &host, &[]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::NotFound);
             assert_eq!(error.sentence(), format!("the toolchain `{name}` is not on this machine"));
             assert_eq!(error.hint_text().unwrap(), format!("looked for: {places}"));

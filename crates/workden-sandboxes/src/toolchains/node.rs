@@ -4,24 +4,25 @@ use std::path::{Path, PathBuf};
 
 use workden_core::Result;
 
-use super::{Looked, Toolchain, of_program, places::Places, versions};
+use super::{Search, Toolchain, of_program, places::Places, versions};
 use crate::{HostEnvironment, host_environment::is_program};
 
 /// Longest chain of nvm aliases.
 const MOST_ALIASES: usize = 8;
 
-pub(super) fn find(host: &HostEnvironment, looked: &mut Looked<'_>) -> Result<Option<Toolchain>> {
+pub(super) fn find(looked: &mut Search<'_>) -> Result<Option<Toolchain>> {
+    let host = looked.host;
     match host.place("NVM_BIN").as_deref().and_then(Path::parent) {
         Some(prefix) if has_node(prefix) => return installed(prefix, host).map(Some),
         Some(prefix) => looked.at(prefix, "NVM_BIN, but no bin/node"),
         None => looked.unset("NVM_BIN"),
     }
-    if let Some(prefix) = nvm(host, looked).or_else(|| volta(host, looked)) {
+    if let Some(prefix) = nvm(looked).or_else(|| volta(looked)) {
         return installed(&prefix, host).map(Some);
     }
     // The shims of volta choose a version when they run, from files that are not shown.
     let is_no_shim = |program: &Path| !program.parent().is_some_and(|directory| directory.ends_with(".volta/bin"));
-    if let Some(program) = host.program("node", is_no_shim) {
+    if let Some(program) = looked.program("node", is_no_shim) {
         return of_program(&program, "the Node", host).map(Some);
     }
     looked.on_path("node");
@@ -33,7 +34,8 @@ fn has_node(prefix: &Path) -> bool {
 }
 
 /// Returns the version that nvm calls `default`, or the newest.
-fn nvm(host: &HostEnvironment, looked: &mut Looked<'_>) -> Option<PathBuf> {
+fn nvm(looked: &mut Search<'_>) -> Option<PathBuf> {
+    let host = looked.host;
     let root = host.place_or_home("NVM_DIR", ".nvm")?;
     let installed = root.join("versions/node");
     if !installed.is_dir() {
@@ -52,9 +54,12 @@ fn nvm(host: &HostEnvironment, looked: &mut Looked<'_>) -> Option<PathBuf> {
 fn numbered(root: &Path, mut wanted: String) -> String {
     for _ in 0..MOST_ALIASES {
         // `lts/*` is a file of that name; dots could lead elsewhere.
+        if wanted.contains("..") || wanted.starts_with('/') {
+            break;
+        }
         match versions::first_line(&root.join("alias").join(&wanted)) {
-            Some(next) if !wanted.contains("..") && !wanted.starts_with('/') => wanted = next,
-            _ => break,
+            Some(next) => wanted = next,
+            None => break,
         }
     }
     let is_version = wanted.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
@@ -62,7 +67,8 @@ fn numbered(root: &Path, mut wanted: String) -> String {
 }
 
 /// Returns the version that volta uses outside of projects.
-fn volta(host: &HostEnvironment, looked: &mut Looked<'_>) -> Option<PathBuf> {
+fn volta(looked: &mut Search<'_>) -> Option<PathBuf> {
+    let host = looked.host;
     let root = host.place_or_home("VOLTA_HOME", ".volta")?;
     let images = root.join("tools/image/node");
     if !images.is_dir() {
@@ -103,7 +109,7 @@ mod tests {
         }
         let mut all = BTreeMap::from([("HOME".to_owned(), home.display().to_string())]);
         all.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), format!("{}/{value}", home.display()))));
-        match Toolchain::find("node", &HostEnvironment { variables: all, directory: home.clone() }) {
+        match Toolchain::find("node", &HostEnvironment { variables: all, directory: home.clone() }, &[]) {
             Ok(found) => found.shown[0].at.strip_prefix(&home).unwrap().display().to_string(),
             Err(error) => error.to_string(),
         }
@@ -123,6 +129,17 @@ mod tests {
         assert_eq!(found(&aliases, &[]), ".nvm/versions/node/v20.11.1");
         let round = [NVM_22, (".nvm/alias/default", "a\n"), (".nvm/alias/a", "default\n")];
         assert_eq!(found(&round, &[]), ".nvm/versions/node/v22.3.0");
+    }
+
+    #[test]
+    fn a_project_names_a_version_and_no_file() {
+        let outside = tempfile::tempdir().unwrap();
+        let fifo = outside.path().join("fifo");
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::from_raw_mode(0o600));
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, kind, mode, 0).unwrap();
+        for named in [fifo.to_str().unwrap(), "../../../../etc/hostname"] {
+            assert_eq!(found(&[NVM_22, (".nvmrc", named)], &[]), ".nvm/versions/node/v22.3.0");
+        }
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl<'h> Places<'h> {
             if is_system(path) {
                 self.system = SystemParts::Needed;
             } else {
-                self.shown.push(Shown { at: path.to_path_buf(), source: real.clone() });
+                self.shown.push(Shown { at: path.to_path_buf(), real: real.clone() });
             }
         }
         Ok(())
@@ -59,12 +59,19 @@ impl<'h> Places<'h> {
             match is_system(directory) {
                 // The prefix may be `/`.
                 true => self.system = SystemParts::Needed,
+                // `~/.local/bin`: not all of `~/.local`.
+                false if self.is_hidden_in_home(prefix) => self.add(directory)?,
                 false => self.add(prefix)?,
             }
             let Ok(target) = std::fs::read_link(&program) else { break };
             program = directory.join(target);
         }
         Ok(())
+    }
+
+    fn is_hidden_in_home(&self, path: &Path) -> bool {
+        let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        is_hidden && path.parent().is_some_and(|above| Some(above) == self.host.home().as_deref())
     }
 
     fn refuse_too_much(&self, path: &Path) -> Result<()> {
@@ -89,9 +96,9 @@ impl<'h> Places<'h> {
         all.dedup();
         let mut shown: Vec<Shown> = Vec::new();
         for place in all {
-            let is_part = shown.iter().any(|above| {
-                place.at.strip_prefix(&above.at).is_ok_and(|rest| above.source.join(rest) == place.source)
-            });
+            let is_part = shown
+                .iter()
+                .any(|above| place.at.strip_prefix(&above.at).is_ok_and(|rest| above.real.join(rest) == place.real));
             if !is_part {
                 shown.push(place);
             }
@@ -101,7 +108,7 @@ impl<'h> Places<'h> {
     }
 }
 
-fn is_system(path: &Path) -> bool {
+pub(super) fn is_system(path: &Path) -> bool {
     SYSTEM.iter().any(|system| path.starts_with(system))
 }
 
@@ -128,7 +135,7 @@ mod tests {
         places.add(&base.join("py-3.12")).unwrap();
         places.add(&base.join("py-3.12.1/envs/a")).unwrap();
         places.add(&base.join("not-there")).unwrap();
-        let shown = |at: &str| Shown { at: base.join(at), source: base.join("py-3.12.1") };
+        let shown = |at: &str| Shown { at: base.join(at), real: base.join("py-3.12.1") };
         assert_eq!(places.into_toolchain(String::new(), []).shown, [shown("py-3.12"), shown("py-3.12.1")]);
     }
 
@@ -145,7 +152,7 @@ mod tests {
         let mut places = Places::new(&host);
         places.add_program(&base.join("venv/bin/python")).unwrap();
         let found = places.into_toolchain(String::new(), []);
-        let sources: Vec<PathBuf> = found.shown.iter().map(|shown| shown.source.clone()).collect();
+        let sources: Vec<PathBuf> = found.shown.iter().map(|shown| shown.real.clone()).collect();
         assert!(sources.contains(&base.join("base")) && sources.contains(&base.join("venv")), "{sources:?}");
         assert_eq!(found.system, SystemParts::Needed);
     }
@@ -161,6 +168,10 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::Denied, "{}", directory.display());
         }
         assert!(Places::new(&host).add_program(&home.join("bin/python")).is_err());
+        fs::create_dir_all(home.join(".local/bin")).unwrap();
+        let mut places = Places::new(&host);
+        places.add_program(&home.join(".local/bin/node")).unwrap();
+        assert_eq!(places.into_toolchain(String::new(), []).shown[0].at, home.join(".local/bin"));
         assert!(Places::new(&host).add(&home.join("bin")).is_ok());
     }
 }

@@ -3,10 +3,9 @@
 
 use workden_core::Result;
 
-use super::{Looked, Toolchain, of_program, places::Places};
-use crate::HostEnvironment;
-
-pub(super) fn find(host: &HostEnvironment, looked: &mut Looked<'_>) -> Result<Option<Toolchain>> {
+use super::{Search, Toolchain, of_program, places::Places};
+pub(super) fn find(looked: &mut Search<'_>) -> Result<Option<Toolchain>> {
+    let host = looked.host;
     let rustup = host.place_or_home("RUSTUP_HOME", ".rustup");
     let cargo = host.place_or_home("CARGO_HOME", ".cargo");
     if let (Some(rustup), Some(cargo)) = (rustup, cargo) {
@@ -25,7 +24,7 @@ pub(super) fn find(host: &HostEnvironment, looked: &mut Looked<'_>) -> Result<Op
         }
         looked.at(&rustup, "no toolchains");
     }
-    if let Some(program) = host.program("rustc", |_| true) {
+    if let Some(program) = looked.program("rustc", |_| true) {
         return of_program(&program, "the Rust", host).map(Some);
     }
     looked.on_path("rustc");
@@ -37,6 +36,7 @@ mod tests {
     use std::{collections::BTreeMap, fs, path::PathBuf};
 
     use super::*;
+    use crate::HostEnvironment;
 
     #[test]
     fn rustup_and_cargos_programs_are_shown_but_not_its_credentials() {
@@ -47,7 +47,7 @@ mod tests {
         }
         let variables = BTreeMap::from([("HOME".to_owned(), home.display().to_string())]);
         let host = HostEnvironment { variables, directory: home.clone() };
-        let found = Toolchain::find("rust", &host).unwrap();
+        let found = Toolchain::find("rust", &host, &[]).unwrap();
         let shown: Vec<PathBuf> = found.shown.iter().map(|shown| shown.at.clone()).collect();
         assert_eq!(shown, [home.join(".cargo/bin"), home.join(".rustup")]);
         assert_eq!(found.programs, [home.join(".cargo/bin")]);

@@ -2,6 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::small_file;
+
+/// Most bytes of a file that names a version.
+const LONGEST: u64 = 4_096;
+
 /// Returns the newest directory in `place` whose name is `prefix`, a version that starts with `wanted`, and any
 /// suffix. An empty `wanted` means any version.
 pub(super) fn newest(place: &Path, prefix: &str, wanted: &str) -> Option<PathBuf> {
@@ -29,7 +34,7 @@ fn numbers(version: &str) -> Vec<u64> {
 
 /// Returns the first line of a small file that is neither empty nor a comment.
 pub(super) fn first_line(file: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(file).ok()?;
+    let text = small_file::read(file, LONGEST).ok()?;
     let mut lines = text.lines().map(str::trim);
     lines.find(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned)
 }

@@ -6,6 +6,7 @@ mod level;
 mod library;
 mod logs;
 mod masks;
+mod planted;
 mod run;
 mod run_streams;
 mod toolchains;

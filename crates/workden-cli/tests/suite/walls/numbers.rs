@@ -23,5 +23,6 @@ numbers! {
     swapon = SYS_swapon, syslog = SYS_syslog, umount2 = SYS_umount2, unshare = SYS_unshare,
     pidfd_send_signal = SYS_pidfd_send_signal, fchownat = SYS_fchownat, inotify_init1 = SYS_inotify_init1, mq_open = SYS_mq_open, prctl = SYS_prctl,
     semget = SYS_semget, shmget = SYS_shmget, socketpair = SYS_socketpair,
-    userfaultfd = SYS_userfaultfd,
+    userfaultfd = SYS_userfaultfd, setpriority = SYS_setpriority, ioprio_set = SYS_ioprio_set,
+    sched_setaffinity = SYS_sched_setaffinity,
 }

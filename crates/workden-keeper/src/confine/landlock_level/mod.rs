@@ -87,7 +87,7 @@ pub(super) fn enter(
                 })
         }
         Ok(CloneSide::Parent(first, process)) => {
-            drop((there, group, enforced));
+            drop((there, group, enforced, places));
             if let Err(error) = here.wait_until_ready() {
                 let _ = pidfd_send_signal(&process, Signal::KILL);
                 let _ = waitpid(Some(first), WaitOptions::empty());

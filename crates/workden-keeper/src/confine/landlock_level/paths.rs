@@ -2,17 +2,28 @@
 //! mounted elsewhere, covered, or kept in memory.
 
 use std::{
-    os::unix::fs::MetadataExt,
+    ffi::OsStr,
+    os::{
+        fd::{AsFd, AsRawFd},
+        unix::ffi::OsStrExt,
+    },
     path::{Path, PathBuf},
 };
 
-use rustix::io::Errno;
+use rustix::{
+    fs::{CWD, readlinkat},
+    io::Errno,
+};
 use workden_core::{
     Error, ErrorKind,
-    sandbox::{Confinement, Mount, MountAccess, RootFiles, WorkFiles},
+    sandbox::{Confinement, MountAccess, RootFiles, WorkFiles},
 };
+use workden_files::{OpenMount, open_mounts};
 
-use crate::confine::errors::{at_place, errno_of};
+use crate::confine::{
+    errors::at_place,
+    sources::{replaced, shown},
+};
 
 /// Directories of the machine that no sandbox gets as a whole.
 const OF_MACHINE: [&str; 9] = ["/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/var", "/tmp", "/home"];
@@ -25,7 +36,8 @@ pub(super) struct LandlockPaths {
     pub(super) work: PathBuf,
     /// Its owner: user and group.
     pub(super) owner: (u32, u32),
-    pub(super) mounts: Vec<(PathBuf, MountAccess)>,
+    /// The directory to work in, and the mounts.
+    pub(super) opened: Vec<OpenMount>,
 }
 
 impl LandlockPaths {
@@ -40,47 +52,45 @@ impl LandlockPaths {
         if let Some(place) = confinement.read_only.first() {
             return Err(not_supported(&format!("the read-only path `{place}`")));
         }
-        let WorkFiles::Directory(work) = &confinement.work else {
+        if !matches!(confinement.work, WorkFiles::Directory(_)) {
             return Err(not_supported("a workspace in memory").hint("name a directory to work in"));
-        };
-        let (work, there) = real(work).map_err(|errno| at_place("/", errno))?;
-        if !there.is_dir() {
-            return Err(at_place("/", Errno::NOTDIR));
         }
-        refuse_machine(&work, "/")?;
-        let mounts = confinement.mounts.iter().map(mounted).collect::<Result<Vec<_>, _>>()?;
+        let opened = open_mounts(&shown(confinement))?;
+        let mut paths = Vec::new();
+        for (index, source) in opened.iter().enumerate() {
+            let at = source.at().as_str();
+            if confinement.expected.get(source.at()).is_some_and(|expected| *expected != source.id()) {
+                return Err(replaced(source.at()));
+            }
+            let path = path_of(source).map_err(|errno| at_place(at, errno))?;
+            match index {
+                0 if !source.is_directory() => return Err(at_place("/", Errno::NOTDIR)),
+                0 => {}
+                _ if Path::new(at).canonicalize().is_ok_and(|there| there == path) => {}
+                _ => {
+                    return Err(not_supported(&format!("mounting at `{at}` a path that is elsewhere on the host"))
+                        .hint("use the same path on both sides, `SRC:SRC`"));
+                }
+            }
+            refuse_machine(&path, at)?;
+            paths.push(path);
+        }
         // Landlock cannot revoke below a directory what it grants above.
-        let writable = |path: &Path| {
-            let mut above =
-                mounts.iter().filter(|(_, access)| *access == MountAccess::ReadWrite).map(|(above, _)| above);
-            path.starts_with(&work) || above.any(|above| path.starts_with(above))
-        };
-        for (mount, (path, access)) in confinement.mounts.iter().zip(&mounts) {
-            if *access == MountAccess::ReadOnly && writable(path) {
-                return Err(not_supported(&format!("the read-only path `{}` in a writable one", mount.at)));
+        let is_writable = |(_, source): &(&PathBuf, &OpenMount)| source.access() == MountAccess::ReadWrite;
+        for (path, source) in paths.iter().zip(&opened).filter(|shown| !is_writable(shown)) {
+            if paths.iter().zip(&opened).filter(is_writable).any(|(above, _)| path.starts_with(above)) {
+                return Err(not_supported(&format!("the read-only path `{}` in a writable one", source.at())));
             }
         }
-        Ok(Self { work, owner: (there.uid(), there.gid()), mounts })
+        let owner = opened[0].owner();
+        Ok(Self { work: paths.swap_remove(0), owner, opened })
     }
 }
 
-/// Returns the path of a mount, which must be the same inside and outside.
-fn mounted(mount: &Mount) -> Result<(PathBuf, MountAccess), Error> {
-    let at = mount.at.as_str();
-    let (source, _) = real(&mount.source)
-        .map_err(|errno| at_place(at, errno).hint("name a path of the host that exists and that you may read"))?;
-    if !real(Path::new(at)).is_ok_and(|(there, _)| there == source) {
-        return Err(not_supported(&format!("mounting at `{at}` a path that is elsewhere on the host"))
-            .hint("use the same path on both sides, `SRC:SRC`"));
-    }
-    refuse_machine(&source, at)?;
-    Ok((source, mount.access))
-}
-
-fn real(path: &Path) -> Result<(PathBuf, std::fs::Metadata), Errno> {
-    let real = path.canonicalize().map_err(|error| errno_of(&error))?;
-    let there = real.metadata().map_err(|error| errno_of(&error))?;
-    Ok((real, there))
+/// Returns the path of an open file, without links.
+fn path_of(source: &OpenMount) -> Result<PathBuf, Errno> {
+    let path = readlinkat(CWD, format!("/proc/self/fd/{}", source.as_fd().as_raw_fd()), Vec::new())?;
+    Ok(PathBuf::from(OsStr::from_bytes(path.as_bytes())))
 }
 
 /// Rejects paths that would leave no wall standing.

@@ -82,10 +82,12 @@ fn rules(places: &LandlockPaths, scratch: &Scratch, network: Network) -> Result<
     for name in DEVICES {
         rules = allow_if_there(rules, &Path::new("/dev").join(name), device)?;
     }
-    for (path, access) in &places.mounts {
-        rules = allow(rules, path, if *access == MountAccess::ReadWrite { changing } else { reading })?;
+    for source in &places.opened {
+        let access = if source.access() == MountAccess::ReadWrite { changing } else { reading };
+        let access = if source.is_directory() { access } else { access & AccessFs::from_file(ASKED) };
+        rules = rules.add_rule(PathBeneath::new(source, access))?;
     }
-    for path in [&places.work, &scratch.home(), &scratch.tmp()] {
+    for path in [&scratch.home(), &scratch.tmp()] {
         rules = allow(rules, path, changing)?;
     }
     Ok(rules)

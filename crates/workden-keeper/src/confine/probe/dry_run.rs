@@ -78,6 +78,7 @@ pub(super) fn minimal() -> Result<Confinement, Error> {
         mounts: Vec::new(),
         read_only: Vec::new(),
         git_links: Vec::new(),
+        expected: BTreeMap::new(),
         masked: Vec::new(),
         network: Network::None,
         environment: BTreeMap::new(),

@@ -59,6 +59,7 @@ impl TestSandbox {
             mounts: Vec::new(),
             read_only: Vec::new(),
             git_links: Vec::new(),
+            expected: BTreeMap::new(),
             masked: Vec::new(),
             network: Network::None,
             environment: BTreeMap::new(),

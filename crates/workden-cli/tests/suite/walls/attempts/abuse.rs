@@ -16,5 +16,6 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     attempt("take the machine's share of asynchronous input and output", "perl -e 'my $context = \"\\0\" x 8; print syscall($ENV{SYS_io_setup}, 1000, $context) < 0 ? \"held\" : \"escaped\"'")
         .escapes_unconfined(),
     attempt("take the machine's share of terminals", "perl -e 'my $n = 0; for (1 .. 4) { my $p = open(my $r, \"-|\"); if (!$p) { my @t; while (@t < 900) { open(my $t, \"+<\", \"/dev/ptmx\") or last; push @t, $t } $| = 1; print scalar(@t), \"\\n\"; sleep 900; exit } push @r, $r; push @p, $p } $n += readline $_ for @r; kill 9, @p; print $n <= 600 ? \"held\" : \"escaped: $n\"'"),
+    attempt("take the user's share of inotify", "perl -e 'my $n = 0; $n++ while $n < 100 && syscall($ENV{SYS_inotify_init1}, 0) >= 0; print $n <= 32 ? \"held\" : \"escaped: $n\"'"),
     attempt("make names without end in /tmp", "perl -e 'my $n = 0; while ($n < 3000000) { open(my $f, \">\", \"/tmp/n$n\") or last; close $f; $n++ } print $n < 2000000 ? \"held\" : \"escaped\"'"),
 ];

@@ -32,6 +32,10 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         "perl -e '$p = syscall($ENV{SYS_pidfd_open}, 1, 0); $d = $p < 0 ? -1 : syscall($ENV{SYS_pidfd_getfd}, $p, 0, 0); print $d < 0 ? \"held\" : \"escaped\"'",
     ),
     attempt("choke the keeper by its limits", "perl ./try prlimit64 1 7 0 0"),
+    attempt(
+        "slow down a thread of the keeper",
+        "perl -e 'my ($slow, $mask) = (0, \"\\1\" . \"\\0\" x 7); for my $t (1 .. 64) { $slow++ if syscall($ENV{SYS_setpriority}, 0, $t, 19) == 0 || syscall($ENV{SYS_ioprio_set}, 1, $t, 3 << 13) == 0 || syscall($ENV{SYS_sched_setaffinity}, $t, 8, $mask) == 0 } print $slow ? \"escaped: $slow\" : \"held\"'",
+    ),
     attempt("compare the keeper's secrets", "perl ./try kcmp 1 1 0 0 0"),
     attempt(
         "inherit something that was open",
