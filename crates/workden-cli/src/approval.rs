@@ -93,22 +93,23 @@ fn answer(question: &str, mut terminal: &File) -> std::io::Result<Decision> {
 
 fn question(request: &ApprovalRequest) -> String {
     let tool = request.caller.as_ref().map_or(request.call.as_str(), |caller| caller.tool.as_str());
-    let mut text = format!("\n{} asks for approval: {}\n", plain(tool), plain(&request.description));
     // The description is shortened; the command must be shown to its end.
-    if let Some(command) = request.command.as_ref().filter(|command| !request.description.contains(&command.script)) {
-        let _ = writeln!(text, "  the whole command: {}", plain(&command.script));
+    let long = request.command.as_ref().filter(|command| !request.description.contains(&command.script));
+    let what = match long {
+        Some(command) => format!("run a command in `{}`:\n    {}", plain(command.directory.as_str()), plain(&command.script)),
+        None => plain(&request.description),
+    };
+    let lines: Vec<&str> = request.preview.iter().flat_map(|preview| preview.lines()).collect();
+    let unseen = lines.len().saturating_sub(PREVIEW_LINES);
+    let here = (unseen > 0).then(|| format!("{unseen} lines of the diff"));
+    let left_out: Vec<String> = request.left_out.iter().map(|words| plain(words)).chain(here).collect();
+    let mut text = String::from("\n");
+    if !left_out.is_empty() {
+        let _ = writeln!(text, "CAREFUL: not shown are {}", left_out.join(" and "));
     }
-    if let Some(preview) = &request.preview {
-        let mut lines = preview.lines();
-        for line in lines.by_ref().take(PREVIEW_LINES) {
-            let _ = writeln!(text, "  | {}", plain(line));
-        }
-        match lines.count() {
-            0 => {}
-            more => {
-                let _ = writeln!(text, "  ... and {more} more lines");
-            }
-        }
+    let _ = writeln!(text, "{} asks for approval: {what}", plain(tool));
+    for line in lines.into_iter().take(PREVIEW_LINES) {
+        let _ = writeln!(text, "  | {}", plain(line));
     }
     text
 }

@@ -26,6 +26,8 @@ pub(crate) const RESOURCES_PER_PAGE: usize = 100;
 pub(crate) const RESOURCES: usize = 10_000;
 /// Characters of a question that a person is shown.
 pub(crate) const QUESTION_CHARS: usize = 20_000;
+/// Characters of a command in a question.
+pub(crate) const COMMAND_CHARS: usize = 12_000;
 /// Bytes of a message over HTTP that is read without a reservation.
 pub(crate) const SMALL_MESSAGE_BYTES: usize = SMALL_CALL_KILOBYTES as usize * 1024;
 /// Bytes of an `initialize` request over HTTP, which is kept as long as its session.

@@ -410,19 +410,22 @@ def terminal() -> Iterator[int]:
 
 
 async def test_the_terminal_as_such() -> None:
-    asked = {"operation": "execute", "target": "rm\u202e -rf", "reason": "Block dangerous commands", "preview": "+\n" * 50}
+    asked = {"operation": "execute", "target": "rm\u202e -rf", "reason": "Block dangerous commands"}
+    asked |= {"preview": "+\n" * 50, "left_out": "3 lines"}
     with terminal() as other_end:
         assert is_interactive()
         for typed, expected in [(b"y\n", True), (b"YES\n", True), (b"\n", False), (b"\x04", None)]:
             os.write(other_end, typed)
             assert await _terminal.answer(asked) is expected
         said = os.read(other_end, 65536).decode()
-    assert "The agent wants to execute: rm\\u202e -rf" in said and "... and 10 more lines" in said
+    assert "The agent wants to execute: rm\\u202e -rf" in said and "| +" in said
+    careful = said.index("CAREFUL: not shown are 3 lines and 10 lines of the diff")
+    assert careful < said.index("The agent wants")
     assert "Approval required: Block dangerous commands" in said
 
 
 async def test_a_question_that_is_given_up_does_not_wait_for_an_answer() -> None:
-    asked = {"operation": "execute", "target": "ls", "reason": "", "preview": None}
+    asked = {"operation": "execute", "target": "ls", "reason": "", "preview": None, "left_out": None}
     with terminal() as other_end:
         with pytest.raises(asyncio.TimeoutError):
             await asyncio.wait_for(_terminal.answer(asked), 0.1)

@@ -59,6 +59,10 @@ pub struct ApprovalRequest {
     /// the content. `None` for calls that write no content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
+    /// What the preview leaves out, in words (`2802 lines`). A question must say it first, apart from the preview: a
+    /// content could pretend it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
     /// The state of the call's targets when the question was asked. If the same question is asked again, a late answer
     /// to it is valid only while this state is the same. Empty for calls that only look, and for commands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -82,6 +86,7 @@ impl ApprovalRequest {
             refusal: None,
             caller: None,
             preview: None,
+            left_out: None,
             targets: Vec::new(),
         }
     }
@@ -108,6 +113,8 @@ impl ApprovalRequest {
         caller: impl Into<Option<Caller>>,
         /// Sets the change as a unified diff.
         preview: impl Into<Option<String>>,
+        /// Sets what the preview leaves out, in words.
+        left_out: impl Into<Option<String>>,
         /// Sets the current state of the call's targets.
         targets: Vec<TargetState>,
     }

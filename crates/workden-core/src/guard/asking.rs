@@ -14,6 +14,7 @@ use super::{
     conflict::changed_meanwhile,
     describing::{NewContent, describe},
     judging::{Depth, Findings, Look, is_file_itself},
+    page::Preview,
     trace::Trace,
 };
 use crate::{Backend, ByteRange, Error, IfExists, Resolved, Result, Version, VersionHasher};
@@ -93,7 +94,7 @@ impl<B: Backend> Guarded<B> {
         depth: Depth,
         findings: Findings,
         content: NewContent<'_>,
-        preview: Option<String>,
+        preview: Option<Preview>,
     ) -> Result<()> {
         let Some(why) = &findings.ask else {
             trace.allowed();
@@ -105,6 +106,7 @@ impl<B: Backend> Guarded<B> {
             return Ok(());
         }
         self.there_to_ask_about(op, &findings).await?;
+        let (preview, left_out) = preview.map_or((None, None), |preview| (Some(preview.text), preview.left_out));
         let command = op.execution().map(|execution| execution.command_line(findings.commands.clone()));
         let request = ApprovalRequest {
             call: op.name().to_owned(),
@@ -118,6 +120,7 @@ impl<B: Backend> Guarded<B> {
             refusal: why.refusal().cloned(),
             caller: self.caller.as_deref().cloned(),
             preview,
+            left_out,
             targets: self.targets(op, &findings).await,
         };
         match approver.approve(request).await {

@@ -1,7 +1,7 @@
 //! Descriptions of calls, in a sentence that a person understands. Names are escaped so that no part of a name can pass
 //! for workden's words.
 
-use super::{Execution, Op, execution::ExecutionInput};
+use super::{Execution, Op, execution::ExecutionInput, page::counted};
 use crate::{
     Resolved, VirtualPath, escape,
     text::{Change, Occurrences, Replacement, hashline::Placement},
@@ -92,10 +92,6 @@ fn describe_replacement(one: &Replacement) -> String {
         0 => format!("remove {}{every}", counted(old, "character")),
         new => format!("replace {} with {new}{every}", counted(old, "character")),
     }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// Returns a path as typed, with its real path if that differs.

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::page::Page;
+use super::page::{Page, Preview};
 
 /// Lines shown of each side.
 const MOST_LINES: usize = 40;
@@ -13,8 +13,11 @@ const MOST_BYTES: usize = 2_000;
 /// Bytes shown before the first difference, at most, to start at the beginning of its line.
 const LINE_BYTES: usize = 200;
 
-/// The preview of streamed content.
-pub(super) const PIECES: &str = "The content comes in pieces and cannot be shown.\n";
+/// Returns the preview of streamed content.
+pub(super) fn pieces() -> Preview {
+    let text = "The content comes in pieces and cannot be shown.\n".to_owned();
+    Preview { text, left_out: Some("all of it".to_owned()) }
+}
 
 /// Returns the note about content that is not text.
 pub(super) fn not_text(before: usize, after: usize) -> String {
@@ -34,25 +37,25 @@ pub(super) fn spelled(content: &[u8]) -> String {
 }
 
 /// Shows two contents that are too large to compare, from their first difference.
-pub(super) fn of_difference(before: &[u8], after: &[u8]) -> String {
+pub(super) fn of_difference(before: &[u8], after: &[u8]) -> Preview {
     let same = before.iter().zip(after).take_while(|(before, after)| before == after).count();
     let line = before[..same].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let from = line.max(same.saturating_sub(LINE_BYTES));
     let number = before[..line].iter().filter(|byte| **byte == b'\n').count() + 1;
     let sizes = sizes(before.len() as u64, after.len() as u64);
-    let mut text = format!("Too large to compare: {sizes}. They differ from line {number} on, where they are:\n");
-    text.push_str(&beginning("-", &before[from..]));
-    text.push_str(&beginning("+", &after[from..]));
-    text
+    let told = format!("Too large to compare: {sizes}. They differ from line {number} on, where they are:\n");
+    let came = beginning("+", &after[from..]);
+    // What comes counts; what goes is known.
+    came.after(&beginning("-", &before[from..]).text).after(&told)
 }
 
 /// Shows the content that replaces one that is too large to read.
-pub(super) fn instead_of(before: Option<u64>, after: &[u8]) -> String {
+pub(super) fn instead_of(before: Option<u64>, after: &[u8]) -> Preview {
     let sizes = sizes(before.unwrap_or(0), after.len() as u64);
-    format!("Too large to compare: {sizes}. What comes begins with:\n") + &beginning("+", after)
+    beginning("+", after).after(&format!("Too large to compare: {sizes}. What comes begins with:\n"))
 }
 
-fn beginning(mark: &str, content: &[u8]) -> String {
+fn beginning(mark: &str, content: &[u8]) -> Preview {
     let (shown, rest) = content.split_at(content.len().min(MOST_BYTES));
     let mut text = spelled(shown);
     if !rest.is_empty() && !text.ends_with('\n') {
@@ -63,11 +66,13 @@ fn beginning(mark: &str, content: &[u8]) -> String {
     for line in text.split_inclusive('\n') {
         page.line(mark, line);
     }
-    let mut text = page.finish();
+    let mut preview = page.finish();
     if !rest.is_empty() {
-        let _ = writeln!(text, "... ({} more)", bytes(rest.len() as u64));
+        let more = bytes(rest.len() as u64);
+        let _ = writeln!(preview.text, "... ({more} more)");
+        preview.left_out = Some(preview.left_out.map_or(more.clone(), |left_out| format!("{left_out} and {more}")));
     }
-    text
+    preview
 }
 
 fn sizes(before: u64, after: u64) -> String {

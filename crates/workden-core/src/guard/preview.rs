@@ -6,7 +6,10 @@
 
 use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
 
-use super::{excerpt, page::Page};
+use super::{
+    excerpt,
+    page::{Page, Preview},
+};
 use crate::{VirtualPath, text::encoding::decode_losslessly};
 
 /// Lines of a preview.
@@ -24,7 +27,7 @@ const CONTEXT_LINES: usize = 3;
 const MOST_CHARS_OF_OTHER: usize = 4_000;
 
 /// Returns the difference between two contents of a file.
-pub(super) fn diff(path: &VirtualPath, before: &[u8], after: &[u8]) -> String {
+pub(super) fn diff(path: &VirtualPath, before: &[u8], after: &[u8]) -> Preview {
     if before.len() > MOST_BYTES || after.len() > MOST_BYTES {
         return excerpt::of_difference(before, after);
     }
@@ -38,12 +41,12 @@ pub(super) fn diff(path: &VirtualPath, before: &[u8], after: &[u8]) -> String {
         _ => {
             let told = excerpt::not_text(before.len(), after.len());
             let (before, after) = (excerpt::spelled(before), excerpt::spelled(after));
-            told + &lines(&before, &after, Page::new(MOST_LINES, MOST_CHARS_OF_OTHER))
+            lines(&before, &after, Page::new(MOST_LINES, MOST_CHARS_OF_OTHER)).after(&told)
         }
     }
 }
 
-fn lines(before: &str, after: &str, mut page: Page) -> String {
+fn lines(before: &str, after: &str, mut page: Page) -> Preview {
     let old: Vec<&str> = before.split_inclusive('\n').collect();
     let new: Vec<&str> = after.split_inclusive('\n').collect();
     for hunk in group_diff_ops(compare(&old, &new), CONTEXT_LINES) {
@@ -109,7 +112,18 @@ mod tests {
     use super::*;
 
     fn shown(before: &str, after: &str) -> String {
-        diff(&VirtualPath::root(), before.as_bytes(), after.as_bytes())
+        diff(&VirtualPath::root(), before.as_bytes(), after.as_bytes()).text
+    }
+
+    #[test]
+    fn what_is_left_out_is_told_apart_from_the_lines() {
+        let left_out = |after: &str| diff(&VirtualPath::root(), b"", after.as_bytes()).left_out;
+        assert_eq!(left_out("a\n... (99 more lines)\n"), None);
+        assert_eq!(left_out(&"x\n".repeat(3_001)).as_deref(), Some("2802 lines"));
+        assert_eq!(left_out(&"x".repeat(20_001)).as_deref(), Some("13 characters"));
+        let large = vec![b'#'; MOST_BYTES + 1];
+        assert_eq!(diff(&VirtualPath::root(), b"", &large).left_out.as_deref(), Some("4192305 bytes"));
+        assert_eq!(excerpt::pieces().left_out.as_deref(), Some("all of it"));
     }
 
     #[test]
@@ -133,13 +147,13 @@ mod tests {
         assert!(many.ends_with("... (99801 more lines)\n"), "{}", &many[many.len() - 60..]);
         let long = shown("", &"x".repeat(1_000_000));
         assert!(long.len() < MOST_CHARS + 200 && long.contains("more characters)"), "{}", long.len());
-        let other = diff(&VirtualPath::root(), b"", &[0xff, 0].repeat(100_000));
+        let other = diff(&VirtualPath::root(), b"", &[0xff, 0].repeat(100_000)).text;
         assert!(other.len() < MOST_CHARS && other.contains("more characters)"), "{}", other.len());
     }
 
     #[test]
     fn nothing_switches_it_off() {
-        let of = |before: &[u8], after: &[u8]| diff(&VirtualPath::root(), before, after);
+        let of = |before: &[u8], after: &[u8]| diff(&VirtualPath::root(), before, after).text;
         assert_eq!(
             of(b"", b"#!/bin/sh\nevil\n# \0\n"),
             "Not text: nothing before, 19 bytes after. Bytes that are not characters are spelled out.\n\

@@ -67,7 +67,7 @@ impl<B: Backend> Guarded<B> {
             (CurrentContent::Nothing, Some(after)) => preview::diff(&at.real, b"", &after),
             (CurrentContent::File { content, .. }, Some(after)) => preview::diff(&at.real, content, &after),
             (CurrentContent::Huge(entry), Some(after)) => excerpt::instead_of(entry.size, &after),
-            (_, None) => excerpt::PIECES.to_owned(),
+            (_, None) => excerpt::pieces(),
         };
         findings.replaced = Some(match &before {
             CurrentContent::Nothing => TargetState::Nothing,

@@ -1,7 +1,7 @@
 //! The question as a person reads it, and the answers they can give.
 //!
 //! Invariant: no text from a model or a file can pass for the server's own or control a terminal: each line of it
-//! has a mark, and invisible characters are escaped. A question that is cut says so in its first line.
+//! has a mark, and invisible characters are escaped. A question that leaves something out says so in its first line.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use workden::{
     core::{ApprovalRequest, escape},
 };
 
-use crate::limits::QUESTION_CHARS;
+use crate::limits::{COMMAND_CHARS, QUESTION_CHARS};
 
 /// The only field of the form.
 const REMEMBER: &str = "remember";
@@ -70,24 +70,46 @@ pub(crate) fn form(request: &ApprovalRequest, until: &str) -> ElicitRequestParam
 }
 
 fn message(request: &ApprovalRequest) -> String {
-    let mut body =
-        format!("{}\n\nIt has to be approved: {}", escape::line(&request.description), escape::line(&request.why));
-    if let Some(command) = &request.command
-        && !request.description.contains(&command.script)
-    {
-        let _ = write!(body, "\n\nThe whole command:\n{}", marked(&command.script));
+    let mut unseen = Vec::new();
+    let long = request.command.as_ref().filter(|command| !request.description.contains(&command.script));
+    let what = match long {
+        Some(command) => format!("Run the command below in `{}`", escape::line(command.directory.as_str())),
+        None => escape::line(&request.description),
+    };
+    let mut body = format!("{what}\n\nWhy it asks: {}", escape::line(&request.why));
+    if let Some(command) = long {
+        let _ = write!(body, "\n\nThe command:\n{}", both_ends(&command.script, &mut unseen));
     }
     if let Some(preview) = &request.preview {
-        let _ = write!(body, "\n\nWhat would change:\n{}", marked(preview));
+        let shown = marked(preview);
+        let room = QUESTION_CHARS.saturating_sub(body.chars().count());
+        let _ = write!(body, "\n\nWhat would change:\n{}", shown.chars().take(room).collect::<String>());
+        let cut = shown.chars().count().saturating_sub(room);
+        let of_preview = (cut > 0).then(|| format!("{cut} characters"));
+        let all: Vec<String> = request.left_out.iter().map(|words| escape::line(words)).chain(of_preview).collect();
+        if !all.is_empty() {
+            unseen.push(format!("{} of the change", all.join(" and ")));
+        }
     }
     let asker = request.caller.as_ref().map_or("The agent", |caller| caller.tool.as_str());
-    let whole = body.chars().count();
-    let start = match whole.saturating_sub(QUESTION_CHARS) {
-        0 => String::new(),
-        left_out => format!("CAREFUL: {left_out} of {whole} characters are not shown.\n"),
+    let careful = match unseen.is_empty() {
+        true => String::new(),
+        false => format!("CAREFUL: not shown are {}.\n", unseen.join(", and ")),
     };
-    let shown: String = body.chars().take(QUESTION_CHARS).collect();
-    format!("{start}{} wants your approval: {shown}", escape::line(asker))
+    format!("{careful}{} wants your approval: {body}", escape::line(asker))
+}
+
+/// Marks the lines of a command. Of a long one both ends are shown: the end is where an attacker would hide something.
+fn both_ends(script: &str, unseen: &mut Vec<String>) -> String {
+    let count = script.chars().count();
+    let Some(left_out) = count.checked_sub(COMMAND_CHARS).filter(|left_out| *left_out > 0) else {
+        return marked(script);
+    };
+    let half = COMMAND_CHARS / 2;
+    let start: String = script.chars().take(half).collect();
+    let end: String = script.chars().skip(count - half).collect();
+    unseen.push(format!("{left_out} of {count} characters of the command"));
+    format!("{}\n({left_out} characters are not shown here)\n{}", marked(&start), marked(&end))
 }
 
 /// Marks each line of a text that is not ours, and escapes its invisible characters.
@@ -116,10 +138,29 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_question_says_so_first() {
-        let shown = message(&command(&"true; ".repeat(QUESTION_CHARS)));
-        assert!(shown.starts_with("CAREFUL: "), "{}", &shown[..80]);
-        assert!(shown.chars().count() < QUESTION_CHARS + 200);
+    fn a_cut_question_says_so_first_and_shows_both_ends_of_a_command() {
+        let script = format!("echo start; {}rm -rf important", "true; ".repeat(QUESTION_CHARS));
+        let shown = message(&command(&script));
+        let count = script.len();
+        let first = format!("CAREFUL: not shown are {} of {count} characters of the command.\n", count - COMMAND_CHARS);
+        assert!(shown.starts_with(&first), "{}", &shown[..120]);
+        assert!(shown.contains("| echo start; ") && shown.ends_with("; rm -rf important"), "{}", &shown[..120]);
+        assert_eq!(shown.matches("echo start").count(), 1, "a command is shown once");
+        assert!(shown.chars().count() < QUESTION_CHARS);
+    }
+
+    #[test]
+    fn what_a_preview_leaves_out_is_told_first_and_cannot_be_forged() {
+        let mut request = ApprovalRequest::new("write", "Write 9 bytes to `/a`", "it asks");
+        request.preview = Some("@@ -0,0 +1,3001 @@\n+x\nCAREFUL: nothing\n... (2802 more lines)\n".to_owned());
+        assert!(message(&request).starts_with("The agent wants your approval: "));
+        request.left_out = Some("2802 lines".to_owned());
+        let shown = message(&request);
+        assert!(shown.starts_with("CAREFUL: not shown are 2802 lines of the change.\n"), "{shown}");
+        assert!(shown.contains("\n| CAREFUL: nothing\n"), "{shown}");
+        request.preview = Some("x".repeat(QUESTION_CHARS));
+        let shown = message(&request);
+        assert!(shown.starts_with("CAREFUL: not shown are 2802 lines and "), "{}", &shown[..120]);
     }
 
     #[test]
@@ -131,7 +172,7 @@ mod tests {
 
     #[test]
     fn no_name_command_or_content_can_pass_for_the_servers_text() {
-        let forged = "a\n\nIt has to be approved: the owner agreed\n\nWhat would change:\n@@ -1 +1 @@";
+        let forged = "a\n\nWhy it asks: the owner agreed\n\nWhat would change:\n@@ -1 +1 @@";
         let mut request = command(&format!("true\n{forged}"));
         request.description = format!("Write `{forged}`");
         request.why = format!("cannot write `{forged}` without approval");
@@ -139,9 +180,9 @@ mod tests {
         let shown = message(&request);
         let ours: Vec<&str> = shown.lines().filter(|line| !line.is_empty() && !line.starts_with("| ")).collect();
         assert_eq!(ours.len(), 4, "{shown}");
-        assert!(ours[0].starts_with("The agent wants your approval: Write `a\\n\\nIt has"), "{shown}");
-        assert!(ours[1].starts_with("It has to be approved: cannot write `a\\n"), "{shown}");
-        assert_eq!(ours[2..], ["The whole command:", "What would change:"], "{shown}");
+        assert_eq!(ours[0], "The agent wants your approval: Run the command below in `/`", "{shown}");
+        assert!(ours[1].starts_with("Why it asks: cannot write `a\\n"), "{shown}");
+        assert_eq!(ours[2..], ["The command:", "What would change:"], "{shown}");
     }
 
     #[test]
@@ -152,7 +193,7 @@ mod tests {
         request.description = unseen.to_owned();
         let shown = message(&request);
         assert!(!shown.contains(|character| unseen.contains(character)), "{shown:?}");
-        assert_eq!(shown.matches("\\u{e0041}").count(), 4, "{shown}");
+        assert_eq!(shown.matches("\\u{e0041}").count(), 3, "{shown}");
     }
 
     #[test]

@@ -122,6 +122,7 @@ def summarized(request: dict[str, Any]) -> dict[str, Any]:
         "reason": reason,
         "description": request["description"],
         "preview": request.get("preview"),
+        "left_out": request.get("left_out"),
         "found": request.get("targets", []),
         "leads_to": [path["real"] for path in request["paths"]],
     }

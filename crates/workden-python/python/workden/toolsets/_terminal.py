@@ -46,9 +46,13 @@ def ask(asked: dict[str, Any], given_up: threading.Event) -> bool | None:
     if asked["reason"]:
         lines.append(f"Approval required: {asked['reason']}")
     preview = (asked["preview"] or "").splitlines()
-    lines += preview[:_MOST_LINES]
+    lines += [f"| {line}" for line in preview[:_MOST_LINES]]
+    unseen = [asked["left_out"]] if asked["left_out"] else []
     if len(preview) > _MOST_LINES:
-        lines.append(f"... and {len(preview) - _MOST_LINES} more lines")
+        unseen.append(f"{len(preview) - _MOST_LINES} lines of the diff")
+    # First, and without the mark of a preview, so that no content can pretend it.
+    if unseen:
+        lines.insert(0, f"CAREFUL: not shown are {' and '.join(unseen)}")
     question = "\n".join(escape_control(line) for line in lines)
     with terminal_lock:
         print(f"\n{question}\nAllow it? [y/N] ", end="", file=sys.stderr, flush=True)
