@@ -373,6 +373,9 @@ impl WorkspaceBuilder {
         let mut paths: Vec<VirtualPath> = mounts.read_only().chain(named).collect();
         let more = self.protected.iter().map(|(below, names)| Ok((VirtualPath::parse(below)?, names.clone())));
         let mut names = more.collect::<Result<Vec<_>>>()?;
+        if let Some(sandbox) = sandbox {
+            paths.extend(sandbox.keeper_inside(&mounts.directories));
+        }
         if git_files == GitFiles::Protected {
             let is_writable = |mount: &&Mount| mount.access == MountAccess::ReadWrite;
             let shown = sandbox.map(SandboxKind::shown_files).unwrap_or_default();

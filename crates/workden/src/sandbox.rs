@@ -106,6 +106,19 @@ impl SandboxKind {
         }
     }
 
+    /// Where these directories show the program that the sandbox starts on the host.
+    pub(crate) fn keeper_inside(&self, shown: &[Mount]) -> Vec<VirtualPath> {
+        match self {
+            #[cfg(feature = "linux")]
+            Self::Linux(builder) => builder.keeper_inside(shown),
+            #[cfg(feature = "linux")]
+            Self::Host(_) => Vec::new(),
+            #[cfg(feature = "docker")]
+            Self::Docker(_) => Vec::new(),
+            Self::Remote(_) | Self::Session(_) => Vec::new(),
+        }
+    }
+
     /// The host directories that the options of the sandbox mount.
     pub(crate) fn shown_files(&self) -> Vec<Mount> {
         match self {

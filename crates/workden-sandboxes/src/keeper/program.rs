@@ -5,7 +5,10 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use workden_core::{Error, ErrorKind, Result};
+use workden_core::{
+    Error, ErrorKind, Result, VirtualPath,
+    sandbox::{Mount, MountAccess},
+};
 
 use crate::HostEnvironment;
 
@@ -65,6 +68,18 @@ impl KeeperProgram {
     pub(super) fn path(&self) -> &Path {
         &self.0
     }
+
+    /// Returns where these directories show the program. It runs on the host, so that commands must not change it.
+    pub(crate) fn inside(&self, shown: &[Mount]) -> Vec<VirtualPath> {
+        let is_own = self.0.starts_with("/proc/self");
+        let file = if is_own { std::env::current_exe() } else { self.0.canonicalize() };
+        let Ok(file) = file else { return Vec::new() };
+        let found = shown.iter().filter(|mount| mount.access == MountAccess::ReadWrite).filter_map(|mount| {
+            let below = file.strip_prefix(mount.source.canonicalize().ok()?).ok()?;
+            Some(VirtualPath::parse(below.to_str()?).ok()?.below(&mount.at))
+        });
+        found.collect()
+    }
 }
 
 fn missing() -> Error {
@@ -74,4 +89,26 @@ fn missing() -> Error {
         "make `workden::init();` the first line of `main`, run `cargo install workden-cli`, or set a program with \
          `.keeper(KeeperProgram::at(..))`",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_in_a_writable_directory_is_found_there() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(place.path().join("work/bin")).unwrap();
+        std::fs::write(place.path().join("work/bin/workden-keeper"), "").unwrap();
+        std::os::unix::fs::symlink("work/bin", place.path().join("link")).unwrap();
+        let program = KeeperProgram::at(place.path().join("link/workden-keeper"));
+        let mount = |source: &str, access| Mount {
+            source: place.path().join(source),
+            at: VirtualPath::parse("/workspace").unwrap(),
+            access,
+        };
+        let found = program.inside(&[mount("work", MountAccess::ReadWrite)]);
+        assert_eq!(found, [VirtualPath::parse("/workspace/bin/workden-keeper").unwrap()]);
+        assert!(program.inside(&[mount("work", MountAccess::ReadOnly), mount("none", MountAccess::ReadWrite)]).is_empty());
+    }
 }

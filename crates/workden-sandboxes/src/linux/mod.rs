@@ -158,6 +158,13 @@ impl LinuxSandboxBuilder {
         plan::directory(self)
     }
 
+    /// Returns where these directories show the keeper program, which runs on the host: commands may not change it, and
+    /// file calls should not.
+    #[must_use]
+    pub fn keeper_inside(&self, shown: &[Mount]) -> Vec<VirtualPath> {
+        plan::programs_inside(self, shown)
+    }
+
     /// Returns the files of the host that commands will see, and where: the workspace, unless it is in memory, and
     /// the mounts, without programs and toolchains.
     #[must_use]

@@ -81,6 +81,9 @@ pub(super) fn confinement(builder: &LinuxSandboxBuilder) -> Result<Confinement> 
             hold_what_runs_outside(shown, &mut read_only, &mut git_links);
         }
     }
+    if builder.level == Level::Namespaces {
+        read_only.extend(programs_inside(builder, &shown_files(builder)));
+    }
     let work = match options.root() {
         Some(directory) => WorkFiles::Directory(directory),
         None => WorkFiles::Ephemeral { most_bytes: builder.ephemeral },
@@ -103,6 +106,11 @@ pub(super) fn confinement(builder: &LinuxSandboxBuilder) -> Result<Confinement> 
         environment,
         limits: limits.with_defaults(options.strength, memory_of_machine()),
     })
+}
+
+/// Returns where these directories show a program that the next sandbox starts on the host.
+pub(super) fn programs_inside(builder: &LinuxSandboxBuilder, shown: &[Mount]) -> Vec<VirtualPath> {
+    builder.options.keeper().map(|keeper| keeper.inside(shown)).unwrap_or_default()
 }
 
 /// Toolchains may share directories; each is mounted once.
