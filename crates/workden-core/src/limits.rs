@@ -26,6 +26,9 @@ pub const GREP_LINE_BYTES: usize = 2_000;
 pub const GREP_HEAP_BYTES: usize = 32 * 1024 * 1024;
 /// How long a search may take.
 pub const SEARCH_TIME: Duration = Duration::from_secs(30);
+/// The deepest directory that a search enters: opening each directory by its path costs as much as the path is long, and
+/// a tree of thirty thousand levels would take minutes.
+pub const SEARCH_DEPTH: usize = 2_000;
 /// Bytes of a `.gitignore` that are read; the rest is ignored.
 pub const IGNORE_FILE_BYTES: usize = 1024 * 1024;
 /// Rules of one `.gitignore` that apply.

@@ -5,20 +5,23 @@
 //! masked even if the rules change.
 
 use workden_core::{
-    Backend, BackendExt, Completeness, Entry, ErrorKind, Link, Op, Resolved, Result, Verdict, VirtualPath,
+    Backend, BackendExt, Completeness, Entry, ErrorKind, Link, Op, Resolved, Result, Verdict, VirtualPath, limits,
     search::{GlobKinds, GlobRequest, ListRequest},
 };
 use workden_policy::Policy;
 
 /// The most files and directories that are visited; with more, the result is incomplete.
 const LOOKED_AT: usize = 1_000_000;
+/// How deep a directory is masked that contains directories which are nested too deep to be searched.
+const MASKED_DEPTH: usize = 32;
 
 /// The existing files that a policy denies to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeniedFiles {
     /// Their paths. Only files, not directories.
     pub paths: Vec<VirtualPath>,
-    /// The paths of directories that could not be listed, so that their content is unknown.
+    /// The paths of directories that could not be listed, or that are nested too deep to be searched, so that their
+    /// content is unknown.
     pub closed: Vec<VirtualPath>,
     /// Whether all files were visited and all denied ones are listed. A caller that needs all of them must stop if not.
     pub completeness: Completeness,
@@ -69,16 +72,23 @@ pub async fn denied_files(
     Ok(DeniedFiles { paths, closed, completeness })
 }
 
-/// Returns the entries that are directories and cannot be listed.
+/// Returns the entries that are directories and cannot be listed, and the upper directories of those that are nested
+/// too deep: a sandbox can mask a short path.
 async fn closed_directories(files: &dyn Backend, entries: &[Entry]) -> Vec<VirtualPath> {
     let one = ListRequest::default().keep(1);
     let mut closed = Vec::new();
     for entry in entries.iter().filter(|entry| entry.is_dir() && entry.link == Link::Direct) {
+        if entry.path.depth() >= limits::SEARCH_DEPTH {
+            let above = std::iter::successors(Some(entry.path.clone()), VirtualPath::parent);
+            closed.extend(above.into_iter().find(|above| above.depth() <= MASKED_DEPTH));
+            continue;
+        }
         match files.list_path(&entry.path, &one).await {
             Err(error) if error.kind() != ErrorKind::NotFound => closed.push(entry.path.clone()),
             _ => {}
         }
     }
     closed.sort();
+    closed.dedup();
     closed
 }

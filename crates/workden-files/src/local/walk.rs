@@ -286,6 +286,10 @@ impl Walk<'_> {
         if !visitor.enters(directory, name, &seen) || form != workden_core::NameForm::Exact {
             return None;
         }
+        if context.local.depth() >= limits::SEARCH_DEPTH {
+            visitor.unreadable();
+            return None;
+        }
         Some(context.local.child_unchecked(&shown))
     }
 }

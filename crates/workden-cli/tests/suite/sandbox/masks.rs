@@ -145,3 +145,28 @@ async fn more_than_can_be_masked_is_refused_and_not_masked_in_part() {
     let sandbox = plan.mask(denied).start().await.unwrap();
     assert_ne!(ran(&sandbox, "cat 7.key").await.1, 0);
 }
+
+/// A command can nest directories by the ten thousand. Later commands run all the same, and see nothing of the tree
+/// that could not be searched.
+#[tokio::test]
+async fn a_tree_that_is_too_deep_to_be_searched_is_masked_and_stops_nothing_else() {
+    use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+
+    let project = Project::new();
+    std::fs::write(project.at(".env"), SECRET).unwrap();
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut at = openat(CWD, project.path(), flags, Mode::empty()).unwrap();
+    for _ in 0..10_000 {
+        mkdirat(&at, "d", Mode::RWXU).unwrap();
+        at = openat(&at, "d", flags, Mode::empty()).unwrap();
+    }
+    let secret = openat(&at, ".env", OFlags::CREATE | OFlags::WRONLY, Mode::RWXU).unwrap();
+    rustix::io::write(&secret, SECRET.as_bytes()).unwrap();
+    let sandbox = masked(plan(project.path()), &policy()).await;
+    assert_eq!(ran(&sandbox, "echo fine").await, ("fine\n".to_owned(), 0));
+    let (found, _) = ran(&sandbox, "grep -rs . .env d | head -c 100; find d 2>/dev/null | wc -l").await;
+    assert!(!found.contains(SECRET) && found.trim().parse::<u32>().unwrap() < 100, "{found}");
+    drop(sandbox);
+    // By steps, as deep as it is.
+    std::fs::remove_dir_all(project.at("d")).unwrap();
+}
