@@ -86,6 +86,12 @@ pub(super) fn moved(verb: &str, path: &VirtualPath) -> Error {
         .hint("try again")
 }
 
+/// Returns the error for a file on which another process holds a lease, so that opening it would wait.
+pub(super) fn leased(verb: &str, path: &VirtualPath) -> Error {
+    Error::new(ErrorKind::Busy, format!("cannot {verb} `{path}`: another process holds a lease on it"))
+        .hint("try again later, or end the process that holds it")
+}
+
 /// Returns the error for a FIFO, a socket or a device.
 pub(super) fn not_regular(verb: &str, path: &VirtualPath) -> Error {
     Error::new(ErrorKind::NotRegular, format!("cannot {verb} `{path}`: it is a FIFO, a socket or a device"))

@@ -19,7 +19,7 @@ use workden_core::{
 
 use super::{
     entries,
-    errors::{moved, not_regular, refused},
+    errors::{leased, moved, not_regular, refused},
     root::{Root, kind},
 };
 
@@ -45,7 +45,10 @@ impl OpenFile {
         // The stat comes before the open: opening a FIFO or a device has side effects.
         let before = fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
         check_regular(verb, real, &before)?;
-        let fd = open_for_reading(directory, name).map_err(failed)?;
+        let fd = open_for_reading(directory, name).map_err(|errno| match errno {
+            Errno::AGAIN => leased(verb, real),
+            other => failed(other),
+        })?;
         let stat = fs::fstat(&fd).map_err(failed)?;
         check_regular(verb, real, &stat)?;
         Ok(Self { fd, stat })

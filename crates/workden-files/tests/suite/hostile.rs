@@ -182,3 +182,34 @@ fn links_that_go_up_and_down_for_ever_are_not_followed_for_ever() {
         });
     }
 }
+
+/// Opening a file waits for the holder of a lease on it, which may be any process of its owner.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_lease_of_another_process_is_told_and_a_search_counts_it() {
+    use std::{
+        io::{BufRead, BufReader},
+        process::{Command, Stdio},
+    };
+
+    // F_SETLEASE with F_WRLCK. The signal that asks for the lease would end the process.
+    let hold = r#"$SIG{IO} = "IGNORE"; open(my $f, "+<", $ARGV[0]) or die; fcntl($f, 1024, 1) or die $!; $| = 1; print "held\n"; sleep 600"#;
+    for place in places() {
+        std::fs::write(place.root.join("leased"), "needle").unwrap();
+        let mut holder = Command::new("perl");
+        holder.args(["-e", hold]).arg(place.root.join("leased")).stdout(Stdio::piped());
+        let mut holder = holder.spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(holder.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        assert_eq!(said, "held\n");
+        block_on(async {
+            let error = place.files.read_bytes(&path("/leased")).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
+            assert!(error.sentence().contains("holds a lease"), "{error}");
+            let found = place.files.grep_path(&path("/"), &GrepRequest::literal("needle")).await.unwrap();
+            assert_eq!((found.matches, found.skipped.unreadable), (0, 1));
+        });
+        holder.kill().unwrap();
+        holder.wait().unwrap();
+    }
+}

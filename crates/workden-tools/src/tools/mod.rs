@@ -24,7 +24,8 @@ use std::{borrow::Cow, fmt::Write, future::Future, pin::Pin, sync::OnceLock};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use workden_core::{
-    Backend, Completeness, Error, ErrorKind, Link, Result as CoreResult, Symlink, VirtualPath, search::Skipped, settled,
+    Backend, Completeness, Error, ErrorKind, Link, Result as CoreResult, Symlink, VirtualPath, escape, search::Skipped,
+    settled,
 };
 
 use crate::{
@@ -199,12 +200,29 @@ fn current_directory() -> String {
     ".".to_owned()
 }
 
-/// Quotes a name or a path as in JSON if it has control characters, which could pass for another line.
+/// Quotes a name or a path as in JSON if it has characters that could pass for another line, or change how others
+/// appear.
 fn escaped_name(name: &str) -> Cow<'_, str> {
-    match name.contains(char::is_control) {
-        true => Value::from(name).to_string().into(),
-        false => name.into(),
+    if name.chars().all(|character| character != '\t' && escape::shows_itself(character)) {
+        return name.into();
     }
+    let mut quoted = String::from('"');
+    for character in name.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            shown if escape::shows_itself(shown) => quoted.push(shown),
+            other => {
+                for unit in other.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(quoted, "\\u{unit:04x}");
+                }
+            }
+        }
+    }
+    quoted.push('"');
+    quoted.into()
 }
 
 /// Notes on an incomplete search.
@@ -223,6 +241,10 @@ fn search_notes(skipped: Skipped, completeness: Completeness) -> String {
         let files = skipped.needs_approval;
         let _ = write!(notes, "\n({files} file(s) skipped: reading them needs approval)");
     }
+    if skipped.unreadable > 0 {
+        let count = skipped.unreadable;
+        let _ = write!(notes, "\n({count} file(s) or directories skipped: they could not be read)");
+    }
     if skipped.too_large > 0 {
         let files = skipped.too_large;
         let _ = write!(notes, "\n({files} file(s) skipped: too large to search)");
@@ -237,5 +259,20 @@ async fn only_a_file(context: &ToolContext<'_>, verb: &str, path: &VirtualPath) 
         false => Ok(()),
         true => Err(Error::new(ErrorKind::IsDirectory, format!("cannot {verb} `{path}`: it is a directory"))
             .hint("name a file")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_would_deceive_a_reader_are_quoted_as_json() {
+        assert_eq!(escaped_name("src/Größe 漢字.rs"), "src/Größe 漢字.rs");
+        for name in ["a\nb", "\u{202e}gpj.exe", "x\"\\\u{1b}[2J\t", "\u{e0041}"] {
+            let quoted = escaped_name(name);
+            assert!(quoted.chars().all(escape::shows_itself) && quoted.starts_with('"'), "{quoted}");
+            assert_eq!(serde_json::from_str::<String>(&quoted).unwrap(), name);
+        }
     }
 }
