@@ -13,7 +13,10 @@ use admission::Admission;
 use axum::{
     Router,
     extract::{Request, State},
-    http::{Method, StatusCode, header::WWW_AUTHENTICATE},
+    http::{
+        Method, StatusCode,
+        header::{HOST, ORIGIN, WWW_AUTHENTICATE},
+    },
     middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
 };
@@ -200,8 +203,19 @@ fn router(server: &McpServer, address: SocketAddr, options: HttpOptions, stop: &
     Router::new()
         .route_service(PATH, service)
         .layer(from_fn(delete_without_content))
+        .layer(from_fn(refuse_ambiguous_headers))
         .layer(from_fn_with_state(Arc::new(admission), admission::admit))
         .layer(from_fn_with_state(Arc::new(options.access), authenticate))
+}
+
+/// Refuses a request with several values of a header that is checked: only the first would be.
+async fn refuse_ambiguous_headers(request: Request, next: Next) -> Response {
+    for name in [HOST, ORIGIN] {
+        if request.headers().get_all(&name).iter().nth(1).is_some() {
+            return (StatusCode::BAD_REQUEST, format!("invalid request: several `{name}` headers\n")).into_response();
+        }
+    }
+    next.run(request).await
 }
 
 /// Answers the end of a session with `204 No Content`. The library sends `202 Accepted`, which the official Python

@@ -197,6 +197,12 @@ async fn a_page_in_a_browser_is_refused() {
         assert_eq!(initialize(&server, headers).await.0, StatusCode::FORBIDDEN, "{headers:?}");
     }
     for headers in [
+        [("host", "localhost"), ("host", "evil.example")],
+        [("origin", "https://page.example"), ("origin", "https://evil.example")],
+    ] {
+        assert_eq!(initialize(&server, &headers).await.0, StatusCode::BAD_REQUEST, "{headers:?}");
+    }
+    for headers in [
         &[][..],
         &[("host", &*format!("localhost:{port}"))],
         &[("host", "den.example")],
