@@ -190,7 +190,11 @@ fn follow(
                     }
                 }
                 if first_pump == 2 && came.get(1) == Some(&true) {
-                    heard = Some(receive_end(line)?);
+                    heard = Some(match (receive_end(line), &why) {
+                        // PID 1 was ordered to end the command, and ended before that was done.
+                        (Err(error), Some(why)) if error.kind() == ErrorKind::Gone => OneShotEnd::clone(why),
+                        (end, _) => end?,
+                    });
                     // A command that has ended has not timed out, however slow its reader is.
                     deadline = deadline.filter(|_| why.is_some());
                 }
