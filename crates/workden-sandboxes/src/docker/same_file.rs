@@ -105,7 +105,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 
 fn unprovable(at: &VirtualPath, errno: Errno) -> Error {
     let why = if errno == Errno::ROFS { "its file system is read-only" } else { "this user may not write to it" };
-    let sentence = format!("cannot verify the mount at `{at}`: the daemon runs in a virtual machine, and {why}");
+    let sentence = format!("cannot verify the mount at `{at}`: the daemon sees other file numbers, and {why}");
     Error::new(ErrorKind::Unsupported, sentence).hint("mount a directory that you may write to, or a single file")
 }
 
