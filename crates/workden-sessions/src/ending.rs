@@ -54,7 +54,7 @@ pub(super) async fn end(tenure: Tenure, live: Arc<Live>, why: End) -> Outcome {
     };
     let kind = match (&ended, why) {
         (Err(error), _) => SessionEventKind::Failed(error.clone()),
-        (Ok(()), End::Released | End::Shutdown) => SessionEventKind::Released,
+        (Ok(()), End::Released | End::Shutdown | End::Abandoned) => SessionEventKind::Released,
         (Ok(()), End::Idle(idle)) => SessionEventKind::Reaped(idle),
         (Ok(()), End::Dead) => SessionEventKind::Removed(live.placed.name.clone()),
     };
@@ -77,6 +77,7 @@ async fn end_record(shared: &Arc<Shared>, store: &DirectoryStore, id: &SessionId
     let (store, launcher, id) = (store.clone(), Arc::clone(&shared.factory), id.clone());
     let ended = async move {
         match why {
+            End::Abandoned => Ok(()),
             End::Dead => store.remove_sandbox(&id, launcher.as_ref()).await,
             End::Released | End::Idle(_) | End::Shutdown => {
                 store.release(&id, launcher.as_ref(), SessionFiles::Stay).await.map(drop)

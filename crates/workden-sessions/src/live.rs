@@ -42,6 +42,8 @@ pub(super) enum End {
     Idle(Duration),
     Dead,
     Shutdown,
+    /// The manager went away while it started. Other processes may use one whose record is in a directory.
+    Abandoned,
 }
 
 impl Live {
@@ -146,7 +148,7 @@ impl Live {
             End::Released => "it was released".to_owned(),
             End::Idle(idle) => format!("it was idle for {} s", idle.as_secs()),
             End::Dead => "its sandbox stopped responding".to_owned(),
-            End::Shutdown => "the manager was shut down".to_owned(),
+            End::Shutdown | End::Abandoned => "the manager was shut down".to_owned(),
         };
         Error::new(ErrorKind::Gone, format!("the session `{id}` has ended: {why}"))
             .hint("open it again by its id: a new sandbox gets the files that were kept for it")

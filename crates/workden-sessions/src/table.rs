@@ -185,7 +185,7 @@ impl Tenure {
             Phase::Starting { unwanted, .. } => *unwanted,
             _ => None,
         };
-        match unwanted.or(closed.then_some(End::Shutdown)) {
+        match unwanted.or(closed.then_some(End::Abandoned)) {
             None => {
                 slot.phase = Phase::Ready(Arc::clone(live));
                 self.how = None;

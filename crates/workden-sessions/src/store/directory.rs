@@ -13,6 +13,9 @@ use std::{
 use rustix::{fs::OFlags, process::geteuid};
 use workden_core::{Error, ErrorKind, Result};
 
+/// Most bytes of a file of the store: a record lists the masked paths of a session.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+
 /// Creates the directory, for this user alone, if it does not exist.
 pub(super) fn prepare(directory: &Path) -> Result<()> {
     check(directory)?;
@@ -50,7 +53,12 @@ pub(super) fn check(directory: &Path) -> Result<()> {
 /// Reads a whole file; `None` when it does not exist.
 pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     let mut content = Vec::new();
-    let read = options().read(true).open(path).and_then(|mut file| file.read_to_end(&mut content));
+    // Without waiting: a FIFO may lie there.
+    let read = options().read(true).open(path).and_then(|file| match file.metadata()? {
+        regular if regular.is_file() && regular.len() <= MOST_BYTES => file.take(MOST_BYTES).read_to_end(&mut content),
+        regular if regular.is_file() => Err(Io::FileTooLarge.into()),
+        _ => Err(Io::InvalidInput.into()),
+    });
     match read {
         Ok(_) => Ok(Some(content)),
         Err(error) if error.kind() == Io::NotFound => Ok(None),
@@ -80,7 +88,7 @@ pub(super) fn unusable(error: &std::io::Error) -> Error {
 
 fn options() -> OpenOptions {
     let mut options = File::options();
-    options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
     options
 }
 
@@ -137,5 +145,11 @@ mod tests {
         assert_eq!(path.symlink_metadata().unwrap().mode() & 0o177_777, 0o100_600);
         assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
         assert_eq!(read(&place.path().join("missing")).unwrap(), None);
+        let fifo = place.path().join("fifo");
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::from_raw_mode(0o600));
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, kind, mode, 0).unwrap();
+        read(&fifo).unwrap_err();
+        File::create(place.path().join("huge")).unwrap().set_len(MOST_BYTES + 1).unwrap();
+        read(&place.path().join("huge")).unwrap_err();
     }
 }

@@ -25,6 +25,9 @@ const IDS: &str = "ids";
 const RECORD: &str = "json";
 const MAKING: &str = "lock";
 const USED: &str = "used";
+/// How long a process waits before it asks for a lock again, at first and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
 /// The records of sessions that outlive the processes that use them.
 #[derive(Clone, Debug)]
@@ -290,14 +293,22 @@ impl DirectoryStore {
         Ok(ended)
     }
 
-    /// Waits for the lock of a session on a blocking thread.
+    /// Waits for the lock of a session. Asks again and again: a thread that waits in the kernel could not be called off.
     async fn lock(&self, id: &SessionId) -> Result<Lock> {
-        let (this, path) = (self.clone(), self.file(id, MAKING));
-        let taken = tokio::task::spawn_blocking(move || {
-            this.prepare()?;
-            Lock::alone(&path)
-        });
-        taken.await.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "waiting for the lock of a session failed")))
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let (this, path) = (self.clone(), self.file(id, MAKING));
+            let taken = tokio::task::spawn_blocking(move || {
+                this.prepare()?;
+                Lock::alone_now(&path)
+            });
+            let failed = |_| Err(Error::new(ErrorKind::Io, "waiting for the lock of a session failed"));
+            if let Some(lock) = taken.await.unwrap_or_else(failed)? {
+                return Ok(lock);
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
     }
 
     fn use_now(&self, id: &SessionId) -> Result<Lock> {

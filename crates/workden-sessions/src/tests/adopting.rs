@@ -64,3 +64,20 @@ async fn what_starts_or_ends_is_left_to_whoever_starts_or_ends_it() {
     factory.let_go(1);
     assert_eq!(asking.await.unwrap().unwrap().name(), "a#1");
 }
+
+/// A caller that gives up takes its manager with it. Another process may use the session by then.
+#[tokio::test]
+async fn a_kept_session_outlives_the_manager_that_opens_it() {
+    let place = tempfile::tempdir().unwrap();
+    let store = crate::DirectoryStore::at(place.path().join("state"));
+    let factory = Scripted::default().next([Does::Wait]);
+    let manager = SessionManager::builder(factory.clone()).store(store.clone()).start().await.unwrap();
+    let given_up = tokio::time::timeout(Duration::from_millis(300), manager.get_or_create(&id("a"), None)).await;
+    assert!(given_up.is_err());
+    drop(manager);
+    factory.let_go(1);
+    // It would be removed at once.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!((factory.running(), factory.removed()), (vec!["a#1".to_owned()], Vec::new()));
+    assert!(store.record(&id("a")).unwrap().is_some());
+}
