@@ -96,7 +96,9 @@ fn question(request: &ApprovalRequest) -> String {
     // The description is shortened; the command must be shown to its end.
     let long = request.command.as_ref().filter(|command| !request.description.contains(&command.script));
     let what = match long {
-        Some(command) => format!("run a command in `{}`:\n    {}", plain(command.directory.as_str()), plain(&command.script)),
+        Some(command) => {
+            format!("run a command in `{}`:\n    {}", plain(command.directory.as_str()), plain(&command.script))
+        }
         None => plain(&request.description),
     };
     let lines: Vec<&str> = request.preview.iter().flat_map(|preview| preview.lines()).collect();

@@ -109,6 +109,8 @@ mod tests {
         };
         let found = program.inside(&[mount("work", MountAccess::ReadWrite)]);
         assert_eq!(found, [VirtualPath::parse("/workspace/bin/workden-keeper").unwrap()]);
-        assert!(program.inside(&[mount("work", MountAccess::ReadOnly), mount("none", MountAccess::ReadWrite)]).is_empty());
+        assert!(
+            program.inside(&[mount("work", MountAccess::ReadOnly), mount("none", MountAccess::ReadWrite)]).is_empty()
+        );
     }
 }
