@@ -1,6 +1,9 @@
 //! Paths that are dangerous to change: devices, and directories that belong to the machine.
 
-use workden_core::VirtualPath;
+use workden_core::{
+    VirtualPath,
+    host_executed::{GIT_DIRECTORY, IN_GIT_DIRECTORY, OF_CLIENTS},
+};
 
 use super::super::named_paths::{HOME, NamedPath, named_paths};
 use crate::shell::{Word, WorkingDirectories};
@@ -34,6 +37,49 @@ pub(super) fn reads_device(word: &Word, directories: &WorkingDirectories) -> boo
         NamedPath::Matching(text) | NamedPath::Unknown(text) => text.starts_with("/dev/"),
     };
     named_paths(word, directories).iter().any(is_device)
+}
+
+/// Files that a service runs when they are pushed, and directories of such files.
+const OF_SERVICES: &[&str] = &[
+    ".github/workflows/*",
+    ".github/actions/*",
+    ".gitlab-ci.yml",
+    ".circleci/config.yml",
+    ".travis.yml",
+    "azure-pipelines.yml",
+    "Jenkinsfile",
+    ".woodpecker.yml",
+    ".claude/*",
+];
+
+/// Whether programs outside of the workspace execute code through this file: git, clients of the Model Context
+/// Protocol, and services that build what was pushed.
+pub(super) fn is_executed_outside(place: &NamedPath) -> bool {
+    let text = match place {
+        NamedPath::At(path) => path.as_str(),
+        NamedPath::Matching(text) | NamedPath::Unknown(text) => text,
+    };
+    let names: Vec<&str> = text.split('/').filter(|name| !name.is_empty()).collect();
+    let same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
+    let in_git = names
+        .windows(2)
+        .any(|pair| same(pair[0], GIT_DIRECTORY) && IN_GIT_DIRECTORY.iter().any(|executed| same(pair[1], executed)));
+    in_git || OF_CLIENTS.iter().chain(OF_SERVICES).any(|listed| is_listed(&names, listed))
+}
+
+/// Whether these names end with a listed file, in any directory; `a/*` lists everything below a directory `a`.
+fn is_listed(names: &[&str], listed: &str) -> bool {
+    let same = |part: &[&str], whole: &[&str]| {
+        part.len() == whole.len() && part.iter().zip(whole).all(|(one, other)| one.eq_ignore_ascii_case(other))
+    };
+    let parts: Vec<&str> = listed.split('/').collect();
+    match parts.as_slice() {
+        [directory @ .., "*"] => {
+            let above = names.split_last().map_or(names, |(_, above)| above);
+            above.windows(directory.len()).any(|part| same(part, directory))
+        }
+        file => names.len().checked_sub(file.len()).is_some_and(|start| same(&names[start..], file)),
+    }
 }
 
 /// Whether removing, moving or opening up this path affects a vital directory or everything in it.

@@ -17,7 +17,7 @@ use crate::{
     shell::{Analysis, DoubtKind, Invocation, OpenMode, Word, WorkingDirectories},
 };
 pub(crate) use locations::is_harmless_device;
-use locations::{is_vital, reads_device};
+use locations::{is_executed_outside, is_vital, reads_device};
 
 /// A danger, and its severity.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +45,7 @@ pub(crate) fn dangers(analysis: &Analysis, done: &[CommandEffects]) -> Vec<Dange
         }
         if redirection.usage != OpenMode::Read {
             devices(&redirection.target, &redirection.directories, &mut found);
+            executed_outside(&redirection.target, &redirection.directories, &mut found);
         } else if redirection.target.shown().starts_with("/dev/tcp/")
             || redirection.target.shown().starts_with("/dev/udp/")
         {
@@ -57,10 +58,12 @@ pub(crate) fn dangers(analysis: &Analysis, done: &[CommandEffects]) -> Vec<Dange
             match *touch {
                 FileEffect::Delete | FileEffect::Move => {
                     devices(word, &invocation.directories, &mut found);
+                    executed_outside(word, &invocation.directories, &mut found);
                     destroyed(invocation, *touch, word, &mut found);
                 }
                 FileEffect::Write | FileEffect::Edit => {
                     devices(word, &invocation.directories, &mut found);
+                    executed_outside(word, &invocation.directories, &mut found);
                     if named_paths(word, &invocation.directories).contains(&NamedPath::At(VirtualPath::root())) {
                         found.push(ask("it writes into the root of the file system"));
                     }
@@ -109,6 +112,13 @@ fn devices(word: &Word, directories: &WorkingDirectories, found: &mut Vec<Danger
         } else if text.starts_with("/dev/") {
             found.push(deny(format!("it writes to the device `{text}`")));
         }
+    }
+}
+
+/// Adds a question about files through which programs outside of the workspace execute code.
+fn executed_outside(word: &Word, directories: &WorkingDirectories, found: &mut Vec<Danger>) {
+    if named_paths(word, directories).iter().any(is_executed_outside) {
+        found.push(ask(format!("it changes `{}`, which programs outside of the workspace execute", word.shown())));
     }
 }
 
