@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use workden::{HostEnvironment, MountAccess, Preset, VirtualPath};
 use workden_core::parse_size;
 
-/// `SRC:DST[:ro]`.
+/// `SRC:DST[:ro]`, or `DST=SRC[:ro]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MountArgument {
     pub(crate) source: PathBuf,
@@ -70,6 +70,7 @@ pub(crate) fn variable(typed: &str) -> Result<VariableArgument, String> {
     }
 }
 
+/// Parses a mount, as Docker users write it, or with the path first.
 pub(crate) fn mount(typed: &str) -> Result<MountArgument, String> {
     let wanted = || "use SRC:DST or SRC:DST:ro, with an absolute DST".to_owned();
     let (places, access) = match typed.rsplit_once(':') {
@@ -77,10 +78,10 @@ pub(crate) fn mount(typed: &str) -> Result<MountArgument, String> {
         Some((places, "rw")) => (places, MountAccess::ReadWrite),
         _ => (typed, MountAccess::ReadWrite),
     };
-    let (source, at) = places.rsplit_once(':').ok_or_else(wanted)?;
-    if source.is_empty() || !at.starts_with('/') {
-        return Err(wanted());
-    }
+    let is_mount = |(source, at): &(&str, &str)| !source.is_empty() && at.starts_with('/');
+    let path_first = || places.split_once('=').map(|(at, source)| (source, at)).filter(is_mount);
+    let source_first = places.rsplit_once(':').filter(is_mount);
+    let (source, at) = source_first.or_else(path_first).ok_or_else(wanted)?;
     let at = VirtualPath::parse(at).map_err(|error| error.to_string())?;
     Ok(MountArgument { source: source.into(), at, access })
 }
@@ -106,7 +107,10 @@ mod tests {
         assert_eq!(of("a:/b"), Ok(("a".into(), "/b".to_owned(), rw)));
         assert_eq!(of("/a/b:/c:ro"), Ok(("/a/b".into(), "/c".to_owned(), ro)));
         assert_eq!(of("/a:b:/c:rw"), Ok(("/a:b".into(), "/c".to_owned(), rw)));
-        for typed in ["", "/a", "/a:", ":/a", "/a:b", "/a:ro", "/a:/b:wo", "/a:/../.."] {
+        assert_eq!(of("/b=a"), Ok(("a".into(), "/b".to_owned(), rw)));
+        assert_eq!(of("/c=/a/b:ro"), Ok(("/a/b".into(), "/c".to_owned(), ro)));
+        assert_eq!(of("/c=/a:b=d:rw"), Ok(("/a:b=d".into(), "/c".to_owned(), rw)));
+        for typed in ["", "/a", "/a:", ":/a", "/a:b", "/a:ro", "/a:/b:wo", "/a:/../..", "/a=", "=/a", "a=b", "/a=:ro"] {
             assert!(mount(typed).is_err(), "{typed}");
         }
     }

@@ -18,10 +18,10 @@ pub fn parse_size(typed: &str) -> Result<u64> {
     let number: f64 = number.parse().map_err(|_| invalid_size(typed))?;
     let step = match unit.trim_start().to_ascii_lowercase().as_str() {
         "" | "b" | "byte" | "bytes" => 0,
-        "k" | "kb" | "kib" => 1,
-        "m" | "mb" | "mib" => 2,
-        "g" | "gb" | "gib" => 3,
-        "t" | "tb" | "tib" => 4,
+        "k" | "kb" | "ki" | "kib" => 1,
+        "m" | "mb" | "mi" | "mib" => 2,
+        "g" | "gb" | "gi" | "gib" => 3,
+        "t" | "tb" | "ti" | "tib" => 4,
         _ => return Err(invalid_size(typed)),
     };
     let bytes = number * 1024_f64.powi(step);
@@ -73,6 +73,7 @@ mod tests {
             ("512 MB", 512 * MB),
             ("1.5G", 1536 * MB),
             ("2GiB", 2048 * MB),
+            ("64Mi", 64 * MB),
             (" 64k ", 64 * 1024),
             ("1T", 1024 * 1024 * MB),
             ("0.5K", 512),

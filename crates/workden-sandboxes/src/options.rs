@@ -6,11 +6,14 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use workden_core::{
-    Error, ErrorKind, Result, VirtualPath, parse_size,
+    Error, ErrorKind, Result, VirtualPath, parse_size, show_size,
     sandbox::{InodeId, Mount, MountAccess, Network, Strength},
 };
 
 use crate::{GitFiles, HostEnvironment, KeeperProgram, variables::NamedVariables};
+
+/// The least memory with which a program starts.
+const LEAST_MEMORY: u64 = 1024 * 1024;
 
 /// The options of every kind of sandbox. The builder of each kind has setters for these, and for its own options.
 #[derive(Clone, Debug)]
@@ -124,6 +127,12 @@ impl SandboxOptions {
     pub(crate) fn check(&self) -> Result<()> {
         if let Some(error) = &self.invalid {
             return Err(error.clone());
+        }
+        if let Some(memory) = self.memory.filter(|memory| *memory < LEAST_MEMORY) {
+            let sentence = format!("invalid memory limit of {}: no program starts with so little", show_size(memory));
+            // `64` means megabytes to people, and bytes to us.
+            let hint = if memory < 64 * 1024 { format!("did you mean `{memory}M`?") } else { "use a size like `64M`".to_owned() };
+            return Err(Error::new(ErrorKind::InvalidArgument, sentence).hint(hint));
         }
         match self.cpus.filter(|cpus| !cpus.is_finite() || *cpus <= 0.0) {
             None => Ok(()),
@@ -354,6 +363,8 @@ mod tests {
         assert_eq!(LinuxSandbox::builder().memory("1M").options().memory, Some(1 << 20));
         let wrong = LinuxSandbox::builder().memory("much").memory("1M").confinement().unwrap_err();
         assert_eq!(wrong.kind(), ErrorKind::InvalidArgument);
+        let little = LinuxSandbox::builder().memory("64").confinement().unwrap_err();
+        assert!(little.to_string().ends_with("hint: did you mean `64M`?"), "{little}");
         let wrong = LinuxSandbox::builder().mount("/../x", "/srv", MountAccess::ReadOnly).confinement().unwrap_err();
         assert_eq!(wrong.kind(), ErrorKind::InvalidArgument);
     }

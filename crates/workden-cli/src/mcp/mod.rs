@@ -3,7 +3,7 @@
 mod print_config;
 
 use std::{
-    io::Write,
+    io::{IsTerminal, Write},
     net::{SocketAddr, ToSocketAddrs},
     process::ExitCode,
 };
@@ -111,6 +111,12 @@ async fn attended(arguments: &McpArguments) -> Result<ExitCode, Failure> {
 async fn serve(arguments: &McpArguments, opened: &ToolWorkspace) -> Result<(), Failure> {
     let server = McpServer::new(&opened.workspace, arguments.workspace.toolset()).map_err(request)?;
     let Some(address) = arguments.http else {
+        if std::io::stdin().is_terminal() {
+            let about = "workden: serving the Model Context Protocol on standard streams, for a client that starts this \
+                         program\nhint: `workden mcp --print-config claude` prints what to paste into a client; \
+                         Ctrl-C ends";
+            let _ = writeln!(std::io::stderr(), "{about}");
+        }
         return serve_stdio(&server).await.map_err(request);
     };
     let (access, token) = access(arguments)?;

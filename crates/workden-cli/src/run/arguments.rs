@@ -83,7 +83,7 @@ pub(crate) struct RunArguments {
     #[arg(short = 't', long = "terminal")]
     pub(super) terminal: bool,
     /// The program and its arguments. No shell reads them: `sh -c '...'` is a command like any other.
-    #[arg(last = true, required = true, value_name = "CMD")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
     pub(super) command: Vec<String>,
 }
 

@@ -128,7 +128,7 @@ pub(crate) struct ExecArguments {
     #[arg(short = 't', long = "terminal")]
     terminal: bool,
     /// The program and its arguments.
-    #[arg(last = true, required = true, value_name = "CMD")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
     command: Vec<String>,
 }
 

@@ -33,6 +33,7 @@ require approval: on a terminal you are asked, elsewhere they are refused unless
 
 Exit codes:
   0  the tool answered; with --jsonl: every line was answered, whatever the answers
+     (for execute: the exit code of the command)
   1  the tool failed or was refused, and its text was printed; or the output could not be written
   2  invalid command line
   3  the workspace could not be opened

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
-use workden::tools::Toolset;
+use workden::tools::{ToolAnswer, Toolset};
 
 use super::{
     answer::{self, AnswerDocument, Structured},
@@ -27,7 +27,10 @@ pub(super) async fn run(tools: &Toolset, name: &str, typed: Option<&str>, json: 
         }
     };
     let outcome = tools.call(name, arguments).await;
-    let code = if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    let code = match &outcome {
+        Ok(answer) => ExitCode::from(code_of_command(answer)),
+        Err(_) => ExitCode::FAILURE,
+    };
     let text = match json {
         true => AnswerDocument::of(outcome, Structured::Shown).line(),
         false => ended(answer::text(&outcome)),
@@ -35,6 +38,12 @@ pub(super) async fn run(tools: &Toolset, name: &str, typed: Option<&str>, json: 
     // Not through `anstream`: escape sequences of files and commands are passed on unchanged.
     std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)?;
     Ok(code)
+}
+
+/// Returns the exit code of the command that a tool ran; 0 for other tools.
+fn code_of_command(answer: &ToolAnswer) -> u8 {
+    let code = answer.structured.as_ref().and_then(|data| data.get("exit_code")?.as_u64());
+    code.map_or(0, |code| u8::try_from(code).unwrap_or(u8::MAX))
 }
 
 /// Adds a final newline if it is missing.

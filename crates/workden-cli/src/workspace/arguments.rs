@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, builder::PossibleValuesParser};
 use workden::{
-    MountAccess, Preset, SessionId, VirtualPath,
+    MountAccess, Preset, SessionId,
     tools::{EditFormat, ExtraTool, Profile, ToolsetOptions},
 };
 
 use crate::{
     containers::{ContainerArguments, Net},
-    typed::preset,
+    typed::{self, MountArgument, preset},
 };
 
 /// The options that choose the workspace of the tools and its rules.
@@ -24,9 +24,9 @@ pub(crate) struct WorkspaceArguments {
     /// Work on a JSON document instead, which is updated after every change. Commands are not available.
     #[arg(long, value_name = "FILE.json")]
     pub(super) state: Option<PathBuf>,
-    /// Mount another directory: `PATH=DIR`, or `PATH=DIR:ro` for reading only.
-    #[arg(long, value_name = "PATH=DIR[:ro]", value_parser = mount)]
-    pub(super) mount: Vec<MountAt>,
+    /// Mount another directory: `SRC:DST`, or `SRC:DST:ro` for reading only.
+    #[arg(long, value_name = "SRC:DST[:ro]", value_parser = mount)]
+    pub(super) mount: Vec<MountArgument>,
     /// Where commands run [default: linux].
     #[arg(long, value_enum, value_name = "SANDBOX")]
     pub(super) sandbox: Option<SandboxChoice>,
@@ -102,7 +102,7 @@ impl WorkspaceArguments {
         }
         for mount in &self.mount {
             let access = if mount.access == MountAccess::ReadOnly { ":ro" } else { "" };
-            say("--mount", format!("{}={}{access}", mount.at, whole(&mount.directory)));
+            say("--mount", format!("{}:{}{access}", whole(&mount.source), mount.at));
         }
         if let Some(sandbox) = self.sandbox {
             say("--sandbox", named(sandbox.to_possible_value()));
@@ -212,30 +212,12 @@ enum EditChoice {
     Hashline,
 }
 
-/// A directory, and the path at which it is mounted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MountAt {
-    pub(super) at: VirtualPath,
-    pub(super) directory: PathBuf,
-    pub(super) access: MountAccess,
-}
-
-fn mount(typed: &str) -> Result<MountAt, String> {
-    let wanted = || "use PATH=DIR or PATH=DIR:ro, with an absolute PATH".to_owned();
-    let (at, directory) = typed.split_once('=').ok_or_else(wanted)?;
-    let (directory, access) = match directory.rsplit_once(':') {
-        Some((directory, "ro")) => (directory, MountAccess::ReadOnly),
-        Some((directory, "rw")) => (directory, MountAccess::ReadWrite),
-        _ => (directory, MountAccess::ReadWrite),
-    };
-    if directory.is_empty() || !at.starts_with('/') {
-        return Err(wanted());
+/// Parses a mount. Tools see the workspace itself at `/` if it has no sandbox.
+fn mount(typed: &str) -> Result<MountArgument, String> {
+    match typed::mount(typed)? {
+        mount if mount.at.is_root() => Err("`/` is the workspace itself; use another path, or --root".to_owned()),
+        mount => Ok(mount),
     }
-    let at = VirtualPath::parse(at).map_err(|error| error.to_string())?;
-    if at.is_root() {
-        return Err("`/` is the workspace itself; use another PATH, or --root".to_owned());
-    }
-    Ok(MountAt { at, directory: directory.into(), access })
 }
 
 fn extra_tools() -> PossibleValuesParser {
@@ -247,13 +229,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mounts_have_a_place_a_directory_and_an_access() {
-        let of = |typed| mount(typed).map(|mount| (mount.at.to_string(), mount.directory, mount.access));
-        let (ro, rw) = (MountAccess::ReadOnly, MountAccess::ReadWrite);
-        assert_eq!(of("/b=a"), Ok(("/b".to_owned(), "a".into(), rw)));
-        assert_eq!(of("/c=/a/b:ro"), Ok(("/c".to_owned(), "/a/b".into(), ro)));
-        assert_eq!(of("/c=/a:b=d:rw"), Ok(("/c".to_owned(), "/a:b=d".into(), rw)));
-        for typed in ["", "/a", "/a=", "=/a", "a=b", "/=b", "/a=:ro", "/../..=b", "/x/..=b"] {
+    fn the_workspace_itself_is_not_a_mount() {
+        assert!(mount(".:/data").is_ok() && mount("/data=.").is_ok());
+        for typed in [".:/", "/=.", "/x/..=.", ".:/x/.."] {
             assert!(mount(typed).is_err(), "{typed}");
         }
     }

@@ -68,7 +68,7 @@ impl WorkspaceArguments {
             }
         };
         for mount in &self.mount {
-            builder = builder.mount(&mount.at, existing(&here.join(&mount.directory), &mount.directory)?, mount.access);
+            builder = builder.mount(&mount.at, existing(&here.join(&mount.source), &mount.source)?, mount.access);
         }
         Ok(builder)
     }

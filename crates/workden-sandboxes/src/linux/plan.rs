@@ -206,7 +206,7 @@ mod tests {
             .env("KEY", "value")
             .pass_env("EDITOR")
             .network(Network::Host)
-            .memory(1000)
+            .memory(64 << 20)
             .masked("/workspace/.env")
             .confinement()
             .unwrap();
@@ -214,7 +214,7 @@ mod tests {
         let mounts: Vec<&Path> = plan.mounts.iter().map(|mount| mount.source.as_path()).collect();
         assert_eq!(mounts, [Path::new("/data"), Path::new("/somewhere/shared")]);
         assert_eq!((plan.environment["KEY"].as_str(), plan.environment["EDITOR"].as_str()), ("value", "vi"));
-        assert_eq!(plan.limits.memory, Some(Limit::required(1000)));
+        assert_eq!(plan.limits.memory, Some(Limit::required(64 << 20)));
         assert_eq!(plan.masked, [path("/workspace/.env")]);
     }
 
