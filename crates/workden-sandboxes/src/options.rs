@@ -6,8 +6,9 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use workden_core::{
-    Error, ErrorKind, Result, VirtualPath, parse_size, show_size,
+    Error, ErrorKind, Result, VirtualPath, parse_size,
     sandbox::{InodeId, Mount, MountAccess, Network, Strength},
+    show_size,
 };
 
 use crate::{GitFiles, HostEnvironment, KeeperProgram, variables::NamedVariables};
@@ -131,7 +132,11 @@ impl SandboxOptions {
         if let Some(memory) = self.memory.filter(|memory| *memory < LEAST_MEMORY) {
             let sentence = format!("invalid memory limit of {}: no program starts with so little", show_size(memory));
             // `64` means megabytes to people, and bytes to us.
-            let hint = if memory < 64 * 1024 { format!("did you mean `{memory}M`?") } else { "use a size like `64M`".to_owned() };
+            let hint = if memory < 64 * 1024 {
+                format!("did you mean `{memory}M`?")
+            } else {
+                "use a size like `64M`".to_owned()
+            };
             return Err(Error::new(ErrorKind::InvalidArgument, sentence).hint(hint));
         }
         match self.cpus.filter(|cpus| !cpus.is_finite() || *cpus <= 0.0) {

@@ -44,6 +44,8 @@ pub struct WorkspaceBuilder {
     protected: Vec<(String, ProtectedNames)>,
     git_files: GitFiles,
     durability: Option<Durability>,
+    /// Files of the host that must stay as they are.
+    held: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -167,8 +169,8 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// Applies a `workden.toml`; its relative directories count from `base`. If it has mounts, they are the only
-    /// directories of the workspace.
+    /// Applies a `workden.toml`; its relative directories count from `base`, and its relative patterns from the
+    /// directory to work in. If it has mounts, they are the only directories of the workspace.
     #[must_use]
     pub fn config(mut self, config: Config, base: impl AsRef<Path>) -> Self {
         let mounted = |mount: &MountConfig| {
@@ -206,7 +208,15 @@ impl WorkspaceBuilder {
             let named = Error::new(error.kind(), format!("{name}: {}", error.sentence()));
             error.hint_text().map_or(named.clone(), |hint| named.clone().hint(hint))
         })?;
-        Ok(self.config(config, file.parent().unwrap_or(Path::new(""))))
+        Ok(self.config(config, file.parent().unwrap_or(Path::new(""))).hold(file))
+    }
+
+    /// Adds a file of the host that neither file calls nor commands may change where the workspace shows it, such as
+    /// the configuration of the workspace. [`config_file`](Self::config_file) adds the file that it reads.
+    #[must_use]
+    pub fn hold(mut self, file: impl Into<PathBuf>) -> Self {
+        self.held.push(file.into());
+        self
     }
 
     /// Sets who answers when the policy asks.
@@ -268,18 +278,22 @@ impl WorkspaceBuilder {
     /// support one of its options.
     pub fn build(mut self) -> Result<Workspace> {
         let sandbox = self.sandbox_kind()?;
-        let policy =
-            Arc::new(self.policy_of(if sandbox.is_some() { PathScope::Machine } else { PathScope::FilesOnly })?);
         let inside = sandbox.as_ref().map_or_else(|| Ok(VirtualPath::root()), SandboxKind::directory)?;
         if let Some(SandboxKind::Session(session)) = &sandbox {
             self.work_in(&session.2)?;
         }
+        let scope = if sandbox.is_some() { PathScope::Machine } else { PathScope::FilesOnly };
+        // Patterns of a file with mounts count from the root, since there is no one project.
+        let project = if self.configured.is_empty() { inside.clone() } else { VirtualPath::root() };
+        let policy = Arc::new(self.policy_of(scope, &project)?);
         let mounts = self.mounts_at(&inside)?;
+        let held: Vec<VirtualPath> = self.held.iter().flat_map(|file| mounts.showing(file)).collect();
         let git_files = match (self.git_files, sandbox.as_ref().map(SandboxKind::git_files)) {
             (GitFiles::Protected, Some(of_sandbox)) => of_sandbox,
             (of_workspace, _) => of_workspace,
         };
-        let read_only = self.read_only_paths(&mounts, sandbox.as_ref(), git_files)?;
+        let mut read_only = self.read_only_paths(&mounts, sandbox.as_ref(), git_files)?;
+        read_only.paths.extend(held.iter().cloned());
         let work_dir = match (&self.work_dir, &sandbox) {
             (Some(named), _) => Some(VirtualPath::parse(named)?),
             (None, Some(sandbox)) => sandbox.work_dir(&mounts)?,
@@ -292,7 +306,7 @@ impl WorkspaceBuilder {
         let timeout = sandbox.as_ref().and_then(SandboxKind::timeout);
         let (backend, sandbox, lazy, masks) = match sandbox {
             Some(kind) => {
-                let assembled = kind.assemble(&mounts, git_files, &policy, self.durability)?;
+                let assembled = kind.holding(held).assemble(&mounts, git_files, &policy, self.durability)?;
                 (assembled.files, Some(assembled.sandbox), assembled.lazy, assembled.masks)
             }
             None => (mounts.opened(None, self.durability)?, None, None, None),
@@ -333,14 +347,14 @@ impl WorkspaceBuilder {
     }
 
     /// Combines all rules and policies into one policy.
-    fn policy_of(&mut self, surroundings: PathScope) -> Result<Policy> {
+    fn policy_of(&mut self, surroundings: PathScope, project: &VirtualPath) -> Result<Policy> {
         let mut policy = Policy::new();
         for layer in std::mem::take(&mut self.layers) {
             let next = match layer {
                 Layer::Preset(preset) => Policy::new().with_rules(&preset.ruleset_in(surroundings))?,
                 Layer::Rules(rules) => Policy::new().with_rules(&rules)?,
                 Layer::Policy(policy) => policy,
-                Layer::Config(config) => config.policy(surroundings)?,
+                Layer::Config(config) => config.policy(surroundings, project)?,
             };
             let layers: &[PolicyLayer] = next.layers();
             policy = layers.iter().cloned().fold(policy, Policy::with);

@@ -29,7 +29,7 @@ mod tools {}
 /// let (text, _) = after.split_once("```").unwrap();
 /// let config = Config::parse(text)?;
 /// assert_eq!(config.mounts.len(), 2);
-/// let rules = config.ruleset(PathScope::FilesOnly).unwrap().compile()?;
+/// let rules = config.ruleset(PathScope::FilesOnly, &VirtualPath::root()).unwrap().compile()?;
 /// let on = |operation, path| Ok::<_, workden::Error>(rules.decide_path(operation, &VirtualPath::parse(path)?).action);
 /// assert_eq!(on(Operation::Read, "/project/b.draft.md")?, Action::Ask);
 /// assert_eq!(on(Operation::Edit, "/project/src/a.rs")?, Action::Allow);

@@ -132,6 +132,20 @@ impl SandboxKind {
         }
     }
 
+    /// Adds paths that commands may read but not change, where the sandbox supports it.
+    pub(crate) fn holding(self, paths: Vec<VirtualPath>) -> Self {
+        match self {
+            // Landlock has no read-only paths in a writable directory, and says so.
+            #[cfg(feature = "linux")]
+            Self::Linux(builder) if builder.directory().is_ok_and(|at| !at.is_root()) => {
+                Self::Linux(Box::new(builder.with(|options| options.read_only.extend(paths))))
+            }
+            #[cfg(feature = "docker")]
+            Self::Docker(builder) => Self::Docker(Box::new(builder.with(|options| options.read_only.extend(paths)))),
+            other => other,
+        }
+    }
+
     /// Returns the sandbox for these directories. Nothing starts yet.
     pub(crate) fn assemble(
         self,

@@ -101,12 +101,14 @@ impl Which {
             Paths::Machine => (PathScope::Machine, "/workspace"),
             Paths::Files => (PathScope::FilesOnly, "/"),
         };
+        let directory = VirtualPath::parse(self.directory.as_deref().unwrap_or(directory)).map_err(failure::request)?;
         let mut names = Vec::new();
         let mut policy = Policy::new();
         if let Some(file) = &self.config {
             let shown = file.display();
             let config = workspace::config_file::read(file)?;
-            policy = config.policy(surroundings).map_err(failure::request)?;
+            let project = if config.mounts.is_empty() { directory.clone() } else { VirtualPath::root() };
+            policy = config.policy(surroundings, &project).map_err(failure::request)?;
             names = layer_names(&config, policy.layers(), &shown.to_string());
         }
         let preset = match (self.preset, &self.config) {
@@ -117,7 +119,6 @@ impl Which {
             policy = policy.with_rules(&preset.ruleset_in(surroundings)).map_err(failure::request)?;
             names.push(format!("preset `{preset}`"));
         }
-        let directory = VirtualPath::parse(self.directory.as_deref().unwrap_or(directory)).map_err(failure::request)?;
         Ok(Asked { policy, names, directory })
     }
 }

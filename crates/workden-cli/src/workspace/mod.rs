@@ -6,6 +6,7 @@ mod sandbox;
 mod state_file;
 
 use std::{
+    io::Write,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -21,6 +22,9 @@ use crate::{
     failure::{Failure, request},
     log::{CallLog, Level},
 };
+
+/// The usual name of a configuration.
+const CONFIG_FILE: &str = "workden.toml";
 
 /// A workspace and its tools.
 pub(crate) struct ToolWorkspace {
@@ -43,6 +47,10 @@ impl WorkspaceArguments {
         };
         if let Some((config, base)) = config {
             builder = builder.config(config.clone(), base);
+        }
+        match &self.config {
+            Some(file) => builder = builder.hold(here.join(file)),
+            None => mention_unused(&here.join(self.root.as_deref().unwrap_or(Path::new("")))),
         }
         if let Some(preset) = self.policy.or(config.is_none().then_some(Preset::Default)) {
             builder = builder.preset(preset);
@@ -119,6 +127,15 @@ fn read_config(file: &Path, here: &Path) -> Result<(Config, PathBuf), Failure> {
     let config = config_file::read(file)?;
     let base = here.join(file.parent().unwrap_or(Path::new("")));
     Ok((config, base))
+}
+
+/// Says that a configuration lies in the directory and does not apply: a file of the workspace decides nothing by
+/// itself.
+fn mention_unused(directory: &Path) {
+    if directory.join(CONFIG_FILE).symlink_metadata().is_ok() {
+        let note = format!("note: `{CONFIG_FILE}` is not used; to apply it, pass `--config {CONFIG_FILE}`");
+        let _ = writeln!(anstream::stderr(), "{note}");
+    }
 }
 
 /// Returns a directory that exists. The error shows the path, because the user typed it.

@@ -41,7 +41,7 @@ fn offset_of(table: &Spanned<DeTable<'_>>, path: &[Step<'_>]) -> Option<usize> {
     Some(value.span().start)
 }
 
-fn line_and_column(text: &str, offset: usize) -> String {
+pub(super) fn line_and_column(text: &str, offset: usize) -> String {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;

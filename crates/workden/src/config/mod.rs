@@ -3,7 +3,11 @@
 //! Invariant: a file that loads is valid. Unknown names, patterns that do not parse and examples that do not hold are
 //! errors with line and column, and are never ignored.
 
+mod extends;
 mod locate;
+mod relative;
+mod shape;
+mod size;
 
 use serde::{Deserialize, Serialize};
 use workden_core::{Error, ErrorKind, Result, VirtualPath};
@@ -35,18 +39,22 @@ use self::locate::{Step, at_offset, position};
 /// assert!(wrong.to_string().starts_with("line 3, column 8: unknown field `reed`"), "{wrong}");
 /// # Ok::<(), workden_core::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(title = "workden.toml", description = "What may be done in a workspace."))]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The preset; its rules apply after the rules below. Without a preset and without rules, nothing is refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The preset, whose rules apply after the rules below: `default` if absent. `none` is the word for no preset:
+    /// then only the rules below protect anything.
+    #[serde(with = "extends")]
+    #[cfg_attr(feature = "schema", schemars(with = "extends::Extends"))]
     pub extends: Option<Preset>,
     /// Directories, each mounted at its own path. Absent, the program chooses the directories.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<MountConfig>,
-    /// Rules; the first that matches decides, before those of the preset.
+    /// Rules; the first that matches decides, before those of the preset. A pattern for paths that has a `/` and does
+    /// not start with one counts from the project. Rules for writing also apply to editing and deleting, unless these
+    /// have rules of their own.
     #[serde(skip_serializing_if = "Ruleset::is_empty")]
     pub rules: Ruleset,
     /// Limits for all files.
@@ -72,8 +80,9 @@ pub struct MountConfig {
     /// The only suffixes that files may have, like `.md`; absent, any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suffixes: Option<Vec<String>>,
-    /// The largest file that may be read or written, in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The largest file that may be read or written: bytes, or a size like `"10MB"`.
+    #[serde(default, deserialize_with = "size::read", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<size::Size>"))]
     pub max_file_bytes: Option<u64>,
     /// Whether each read requires approval.
     #[serde(default)]
@@ -91,8 +100,9 @@ pub struct LimitsConfig {
     /// The only suffixes that files may have, like `.md`; absent, any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suffixes: Option<Vec<String>>,
-    /// The largest file that may be read or written, in bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The largest file that may be read or written: bytes, or a size like `"10MB"`.
+    #[serde(deserialize_with = "size::read", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<size::Size>"))]
     pub max_file_bytes: Option<u64>,
 }
 
@@ -119,6 +129,18 @@ pub enum ApprovalMode {
     Strict,
 }
 
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            extends: Some(Preset::Default),
+            mounts: Vec::new(),
+            rules: Ruleset::default(),
+            limits: LimitsConfig::default(),
+            approvals: ApprovalsConfig::default(),
+        }
+    }
+}
+
 impl Config {
     /// Reads and checks a configuration.
     ///
@@ -127,6 +149,7 @@ impl Config {
     /// `InvalidArgument` with line and column: TOML that does not parse, an unknown name, a pattern that does not
     /// parse, an example that does not hold, two mounts at one path.
     pub fn parse(text: &str) -> Result<Self> {
+        shape::check(text)?;
         let config: Self = toml::from_str(text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
             at_offset(text, offset, error.message())
@@ -137,24 +160,25 @@ impl Config {
         Ok(config)
     }
 
-    /// Returns its rules followed by those of the preset; `None` when it has neither.
+    /// Returns its rules for a project at this path, followed by those of the preset; `None` when it has neither.
     #[must_use]
-    pub fn ruleset(&self, surroundings: PathScope) -> Option<Ruleset> {
+    pub fn ruleset(&self, surroundings: PathScope, project: &VirtualPath) -> Option<Ruleset> {
+        let rules = relative::rooted(&with_writing(&self.rules), project);
         match self.extends {
-            None if self.rules.is_empty() => None,
-            None => Some(self.rules.clone()),
-            Some(preset) => Some(self.rules.before(&preset.ruleset_in(surroundings))),
+            None if rules.is_empty() => None,
+            None => Some(rules),
+            Some(preset) => Some(rules.before(&preset.ruleset_in(surroundings))),
         }
     }
 
-    /// Returns its policy.
+    /// Returns its policy for a project at this path, from which relative patterns count.
     ///
     /// # Errors
     ///
     /// None for a configuration that [`Config::parse`] returned; as there for any other.
-    pub fn policy(&self, surroundings: PathScope) -> Result<Policy> {
+    pub fn policy(&self, surroundings: PathScope, project: &VirtualPath) -> Result<Policy> {
         let mut policy = Policy::new();
-        if let Some(rules) = self.ruleset(surroundings) {
+        if let Some(rules) = self.ruleset(surroundings, project) {
             policy = policy.with_rules(&rules)?;
         }
         if !self.mounts.is_empty() {
@@ -175,8 +199,9 @@ impl Config {
         }
         let place = position(text, &[Step::Key("rules"), Step::Key("default")]);
         let sentence =
-            format!("{place}`default` is not supported with `extends`: each operation of a preset has its own");
-        Err(Error::new(ErrorKind::InvalidArgument, sentence).hint("set it for one operation, like `[rules.write]`"))
+            format!("{place}`default` is not supported with a preset: each operation of a preset has its own");
+        Err(Error::new(ErrorKind::InvalidArgument, sentence)
+            .hint("set it for one operation, like `[rules.write]`, or write `extends = \"none\"`"))
     }
 
     /// Compiles each rule alone, so that an error names its line.
@@ -187,7 +212,7 @@ impl Config {
                 let mut alone = Ruleset::default();
                 let of = OperationRules { default: None, rules: vec![rule.clone()] };
                 *alone.of_mut(operation) = Some(of);
-                if let Err(error) = alone.compile() {
+                if let Err(error) = relative::rooted(&alone, &VirtualPath::root()).compile() {
                     let path = [Step::Key("rules"), Step::Key(operation.name()), Step::Key("rules"), Step::Nth(nth)];
                     // Compiled alone, each rule is number 1.
                     let told = error.sentence().replacen("rule 1 of", &format!("rule {} of", nth + 1), 1);
@@ -220,6 +245,18 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// Lets the rules of writing apply to editing and deleting, unless these have rules of their own: a reader of
+/// `[rules.write]` expects that a file that may not be written stays as it is.
+fn with_writing(rules: &Ruleset) -> Ruleset {
+    let mut all = rules.clone();
+    for follower in [Operation::Edit, Operation::Delete] {
+        if all.of(follower).is_none() {
+            *all.of_mut(follower) = rules.write.clone();
+        }
+    }
+    all
 }
 
 impl MountConfig {

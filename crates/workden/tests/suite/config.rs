@@ -3,7 +3,7 @@
 use workden::{Action, Config, Operation, PathScope, Verdict, VirtualPath, Workspace, policy::Policy};
 
 fn policy(text: &str) -> Policy {
-    Config::parse(text).unwrap().policy(PathScope::Machine).unwrap()
+    Config::parse(text).unwrap().policy(PathScope::Machine, &VirtualPath::parse("/workspace").unwrap()).unwrap()
 }
 
 fn says(policy: &Policy, script: &str) -> Action {
@@ -38,6 +38,11 @@ fn errors_name_line_and_column() {
             "line 4, column 3: rule 2 of `execute`",
         ),
         ("[limits]\nmax_file_bytes = -1\n", "line 2, column 18: "),
+        (
+            "[[rules.write]]\npattern = \"a\"\naction = \"deny\"\n[[rules.write]]\npattern = \"b\"\n",
+            "line 1, column 1: `rules.write` is a list\nhint: write `[[rules.write.rules]]` for one rule",
+        ),
+        ("[rules.read]\nrules = [{ pattern = \"a\" }]\n", "line 2, column 10: rule 1 of `read` has no `action`"),
         ("extends = [", "line 1, column "),
     ] {
         let error = Config::parse(text).unwrap_err().to_string();
@@ -64,15 +69,67 @@ fn own_rules_come_before_those_of_the_preset() {
 #[test]
 fn rules_for_deleting_keep_what_the_preset_protects() {
     let config = Config::parse("extends = \"permissive\"\n[rules.delete]\ndefault = \"ask\"\n").unwrap();
-    let rules = config.ruleset(PathScope::Machine).unwrap().compile().unwrap();
+    let rules = config.ruleset(PathScope::Machine, &VirtualPath::root()).unwrap().compile().unwrap();
     let decide = |typed| rules.decide_path(Operation::Delete, &VirtualPath::parse(typed).unwrap()).action;
     assert_eq!((decide("/a.md"), decide("/.env")), (Action::Ask, Action::Deny));
 }
 
 #[test]
-fn nothing_said_is_nothing_refused() {
-    assert!(policy("").is_empty());
-    assert!(!policy("[rules]\ndefault = \"deny\"\n").is_empty());
+fn a_file_that_says_little_has_the_default_preset_and_no_preset_is_a_word() {
+    for text in ["", "[limits]\nmax_file_bytes = \"10MB\"\n", "[rules.execute]\ndefault = \"allow\"\n"] {
+        assert_eq!(says(&policy(text), "cat .env"), Action::Deny, "{text:?}");
+    }
+    assert!(policy("extends = \"none\"\n").is_empty());
+    assert!(!policy("extends = \"none\"\n[rules]\ndefault = \"deny\"\n").is_empty());
+}
+
+#[test]
+fn sizes_are_written_as_people_write_them() {
+    let most =
+        |text: &str| Config::parse(&format!("[limits]\nmax_file_bytes = {text}\n")).map(|c| c.limits.max_file_bytes);
+    assert_eq!(most("1000").unwrap(), Some(1000));
+    assert_eq!(most("\"10MB\"").unwrap(), Some(10 << 20));
+    for wrong in ["\"much\"", "-1", "true"] {
+        let error = most(wrong).unwrap_err().to_string();
+        assert!(error.starts_with("line 2, column 18: ") && error.contains("size"), "{error}");
+    }
+}
+
+#[test]
+fn patterns_count_from_the_project_wherever_it_is() {
+    let text = "[rules.write]\nrules = [{ pattern = \"src/**\", action = \"deny\", match = [\"src/a.rs\"] }]\n";
+    let config = Config::parse(text).unwrap();
+    for (project, scope) in [("/workspace", PathScope::Machine), ("/", PathScope::FilesOnly)] {
+        let project = VirtualPath::parse(project).unwrap();
+        let rules = config.ruleset(scope, &project).unwrap().compile().unwrap();
+        let at = |path: &str| VirtualPath::parse(path).unwrap().below(&project);
+        for operation in [Operation::Write, Operation::Edit, Operation::Delete] {
+            assert_eq!(rules.decide_path(operation, &at("/src/a.rs")).action, Action::Deny, "{operation} {project}");
+            assert_eq!(rules.decide_path(operation, &at("/out/a.rs")).action, Action::Ask, "{operation} {project}");
+        }
+    }
+}
+
+#[test]
+fn editing_and_deleting_may_have_rules_of_their_own() {
+    let text = "[rules.write]\ndefault = \"deny\"\n[rules.delete]\ndefault = \"allow\"\n";
+    let rules = Config::parse(text).unwrap().ruleset(PathScope::FilesOnly, &VirtualPath::root()).unwrap();
+    let rules = rules.compile().unwrap();
+    let decide = |operation| rules.decide_path(operation, &VirtualPath::parse("/a.md").unwrap()).action;
+    assert_eq!((decide(Operation::Edit), decide(Operation::Delete)), (Action::Deny, Action::Allow));
+}
+
+#[tokio::test]
+async fn the_file_itself_is_not_changed_by_calls_on_files() {
+    let base = tempfile::tempdir().unwrap();
+    let file = base.path().join("workden.toml");
+    std::fs::write(&file, "extends = \"permissive\"\n").unwrap();
+    let builder = Workspace::builder().root(base.path()).config_file(&file).unwrap();
+    let workspace = builder.approvals(workden::Approvals::approve_all()).build().unwrap();
+    workspace.write("other.toml", "x").await.unwrap();
+    workspace.write("workden.toml", "extends = \"none\"\n").await.unwrap_err();
+    workspace.rename("workden.toml", "elsewhere").await.unwrap_err();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "extends = \"permissive\"\n");
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn what_would_never_hold_is_an_error_where_it_stands() {
 #[test]
 fn what_holds_is_read() {
     for text in [
-        "[rules]\ndefault = \"deny\"\n",
+        "extends = \"none\"\n[rules]\ndefault = \"deny\"\n",
         "extends = \"permissive\"\n[rules.write]\ndefault = \"deny\"\n",
         "[[mounts]]\nat = \"/a\"\ndirectory = \".\"\n",
     ] {
