@@ -156,8 +156,9 @@ mod tests {
     use super::*;
 
     /// A program that has started and waits for the end of its input, so its memory does not change.
-    fn waiting() -> Child {
-        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    fn waiting(program: &[&str]) -> Child {
+        let mut command = Command::new(program[0]);
+        let mut child = command.args(&program[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
         child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         child
@@ -165,11 +166,11 @@ mod tests {
 
     #[test]
     fn the_memory_of_a_child_is_seen_and_that_of_one_that_has_gone_is_none() {
-        let mut child = waiting();
-        let own = std::process::id();
+        // A shell with a child, and not this process: other tests start and end its children.
+        let mut child = waiting(&["sh", "-c", "cat; :"]);
         let held = of_process(child.id()).unwrap();
         assert!(held.resident > 0 && held.proportional > 0 && held.proportional <= held.resident, "{held:?}");
-        let (family, below) = (of_family(own).unwrap(), of_descendants(own).unwrap());
+        let (family, below) = (of_family(child.id()).unwrap(), of_descendants(child.id()).unwrap());
         assert!(family.resident > below.resident && below.resident > 0, "{family:?} {below:?}");
         drop(child.stdin.take());
         child.wait().unwrap();
@@ -178,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_peak_counts_one_program_and_forgets_nothing() {
-        let mut child = waiting();
+        let mut child = waiting(&["cat"]);
         let program = fs::read_link(format!("/proc/{}/exe", child.id())).unwrap();
         let mut peak = Peak::default();
         peak.look(child.id(), Path::new("/another")).unwrap();
