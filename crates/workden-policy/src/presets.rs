@@ -23,7 +23,7 @@ pub const PROTECTS_SYSTEM: &str = "Protect sensitive and system files";
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// Reading and searching are allowed; changes and commands require approval.
+    /// Reading and searching are allowed, also by commands that only look; changes and other commands require approval.
     #[default]
     Default,
     /// Everything is allowed, except access to secrets and the system.
@@ -74,6 +74,7 @@ impl Preset {
         match self {
             Self::Default => Ruleset {
                 dangerous_commands: Some(Deny),
+                looking_commands: Some(Allow),
                 read: but_secrets(Allow),
                 write: but_secrets(Ask),
                 edit: but_secrets(Ask),

@@ -40,6 +40,10 @@ pub struct Ruleset {
     /// they are ordinary commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dangerous_commands: Option<Action>,
+    /// The action for commands that only look, like `ls` and `git status`, if no rule of `execute` matches them; if
+    /// absent, they are ordinary commands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub looking_commands: Option<Action>,
     /// Reading content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<OperationRules>,
@@ -137,6 +141,7 @@ impl Ruleset {
         let mut all = Self {
             default: self.default.or(base.default),
             dangerous_commands: self.dangerous_commands.or(base.dangerous_commands),
+            looking_commands: self.looking_commands.or(base.looking_commands),
             ..base.clone()
         };
         for operation in Operation::ALL {

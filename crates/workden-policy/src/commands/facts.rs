@@ -22,6 +22,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct CommandFacts {
     pub(crate) analysis: Analysis,
+    /// The directory in which the command line runs.
+    pub(crate) directory: VirtualPath,
     pub(crate) files: Vec<(FileEffect, NamedPath)>,
     pub(crate) doubts: Vec<Doubt>,
     pub(crate) dangers: Vec<Danger>,
@@ -69,7 +71,7 @@ impl CommandFacts {
         }
         gathered.bound();
         let FactCollector { files, doubts, dangers, .. } = gathered;
-        Self { analysis, files, doubts, dangers: deduplicated(dangers) }
+        Self { analysis, directory: directory.clone(), files, doubts, dangers: deduplicated(dangers) }
     }
 }
 

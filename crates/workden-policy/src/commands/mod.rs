@@ -9,6 +9,7 @@ mod file_effect;
 mod judgement;
 mod languages;
 mod layers;
+mod looking;
 mod named_paths;
 mod options;
 mod programs;

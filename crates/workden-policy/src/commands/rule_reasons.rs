@@ -7,6 +7,7 @@ use super::{
     facts::CommandFacts,
     file_effect::FileEffect,
     judgement::{Reason, ReasonKind},
+    looking::only_looks,
     named_paths::NamedPath,
 };
 use crate::{Action, CompiledRuleset, DecidedBy, Operation, RuleDecision, shell::Word};
@@ -30,7 +31,12 @@ pub(crate) fn by_rules(rules: &CompiledRuleset, facts: &CommandFacts, script: &s
         let words = argv.iter().map(|word| (*word).to_owned()).collect();
         let decision = rules.decide_argv(&argv);
         deciding.push(if let DecidedBy::Rule { index, .. } = decision.because { index } else { usize::MAX });
-        reasons.push(reason(decision, ReasonKind::Program(words), argv.join(" ")));
+        let looks = rules.source().looking_commands.filter(|_| decision.rule().is_none());
+        let mut reason = reason(decision, ReasonKind::Program(words), argv.join(" "));
+        if let Some(action) = looks.filter(|_| only_looks(invocation, &facts.directory)) {
+            (reason.action, reason.why) = (action, "it only looks".to_owned());
+        }
+        reasons.push(reason);
     }
     if facts.analysis.invocations.is_empty() {
         let about = if facts.doubts.is_empty() { "no program" } else { "no command was understood" };

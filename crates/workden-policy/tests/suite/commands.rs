@@ -30,6 +30,23 @@ fn benign_commands_are_allowed_where_commands_are() {
 }
 
 #[test]
+fn commands_that_only_look_are_not_asked_about() {
+    check(include_str!("corpus/looking.txt"), [Allow, Allow, Deny, Ask]);
+}
+
+#[test]
+fn the_guide_lists_the_commands_that_only_look() {
+    let guide = include_str!("../../../../docs/policy.md");
+    let table = guide.split("### Commands that only look").nth(1).unwrap().split("\n### ").next().unwrap();
+    for line in include_str!("corpus/looking.txt").lines() {
+        let name = line.split([' ', ';', '|']).next().unwrap();
+        let is_listed = table.contains(&format!("`{name}`")) || ["git", "command"].contains(&name);
+        let is_version = line.ends_with("version") || line.ends_with(" -v") || line.ends_with(" -V");
+        assert!(is_listed || is_version || name.ends_with("sum"), "{line}");
+    }
+}
+
+#[test]
 fn dangerous_commands_and_secrets_are_denied_everywhere() {
     check(include_str!("corpus/dangerous.txt"), [Deny, Deny, Deny, Deny]);
 }
