@@ -249,7 +249,7 @@ fn help_is_worth_reading_and_nonsense_is_answered_with_two() {
     insta::assert_snapshot!("help_run", String::from_utf8(help.stdout).unwrap());
     for nonsense in [
         &["run"][..],
-        &["run", "true"],
+        &["run", "--unknown", "true"],
         &["run", "--memory", "lots", "--", "true"],
         &["run", "--net", "some", "--", "true"],
         &["run", "--mount", "a", "--", "true"],
@@ -258,6 +258,11 @@ fn help_is_worth_reading_and_nonsense_is_answered_with_two() {
     ] {
         assert_eq!(workden(nonsense).output().unwrap().status.code(), Some(2), "{nonsense:?}");
     }
+    // Without `--`, as users of other runners type it; options after the program are the program's.
+    let project = Project::new();
+    assert_eq!(project.run(&["echo", "-n", "--memory"]).out, "--memory");
+    let little = project.run(&["--memory", "64", "true"]);
+    assert!(little.code == Some(125) && little.err.contains("did you mean `64M`?"), "{little:?}");
     let nowhere = workden(&["run", "--root", "/no/such/place", "--", "true"]).output().unwrap();
     assert_eq!(nowhere.status.code(), Some(125));
     let complaint = String::from_utf8(nowhere.stderr).unwrap();

@@ -21,7 +21,7 @@ fn without_a_terminal_a_call_is_refused_and_the_option_is_named() {
     assert!(refused.out.contains("without approval") && refused.out.contains("`--yes`"), "{refused:?}");
     assert!(!project.at("a.md").exists());
     let mut talk = project.jsonl(&[]);
-    let answer = talk.ask(json!({ "id": 1, "tool": "execute", "args": { "command": "true" } }));
+    let answer = talk.ask(json!({ "id": 1, "tool": "execute", "args": { "command": "touch x" } }));
     assert_eq!((&answer["ok"], &answer["kind"]), (&json!(false), &json!("approval_needed")));
     assert!(answer["text"].as_str().unwrap().contains("`--yes`"), "{answer}");
     assert_eq!(project.tool("write_file", &write(), &["--yes"]).printed(), "Wrote 1 lines to /workspace/a.md\n");
@@ -99,7 +99,7 @@ fn a_person_at_a_terminal_is_asked_and_their_word_holds() {
 fn always_is_for_the_session_and_for_the_same_call() {
     let project = Project::with_secret();
     let request = |id: u32, command: &str| json!({ "id": id, "tool": "execute", "args": { "command": command } });
-    let lines = [request(1, "echo same"), request(2, "echo same"), request(3, "echo other")];
+    let lines = [request(1, "touch same"), request(2, "touch same"), request(3, "touch other")];
     let input = lines.map(|line| line.to_string() + "\n").concat();
     std::fs::write(project.at("requests.jsonl"), input).unwrap();
     let program = env!("CARGO_BIN_EXE_workden");

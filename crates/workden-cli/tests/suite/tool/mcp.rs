@@ -109,7 +109,7 @@ fn what_is_printed_to_paste_names_this_directory_and_the_options() {
             project.workden(&["mcp", "--print-config", client, "--policy", "permissive", "--mount", "/data=.:ro"]);
         let document: Value = serde_json::from_str(&ran.out).unwrap();
         let server = &document[key]["workden"];
-        let data = format!("/data={root}:ro");
+        let data = format!("{root}:/data:ro");
         let expected = json!(["mcp", "--root", root, "--mount", data, "--policy", "permissive"]);
         assert_eq!((&server["command"], &server["args"]), (&json!(program), &expected), "{client}");
         assert!(ran.err.contains("mcp.json"), "{ran:?}");
