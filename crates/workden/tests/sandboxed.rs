@@ -82,7 +82,9 @@ async fn linux_protects_its_root() {
     let project = project();
     let workspace = permissive().root(project.path()).linux(|s| s.network(Network::None)).build().unwrap();
     assert_protected(&workspace, "/workspace", project.path()).await;
-    let hook = workspace.execute("echo evil > .git/hooks/pre-commit", None).await.unwrap();
+    // In a script, where no rule sees it.
+    workspace.write("hook.sh", "echo evil > .git/hooks/pre-commit\n").await.unwrap();
+    let hook = workspace.execute("sh hook.sh", None).await.unwrap();
     assert_ne!(hook.exit_code(), 0, "{hook:?}");
     workspace.stop().await.unwrap();
 }

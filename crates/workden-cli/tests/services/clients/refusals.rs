@@ -27,7 +27,7 @@ fn asks_first(client: &mut dyn Askable, served: &Served) {
     let (written, _) = client.call_and_answer("write_file", &write, Answer::Yes);
     assert!(written["isError"] != true, "{written}");
     assert_eq!(served.read("a.txt"), "written\n");
-    let command = json!({ "command": "echo approved" });
+    let command = json!({ "command": "echo approved | tee approved.txt" });
     let (ran, question) = client.call_and_answer("execute", &command, Answer::YesAndDoNotAskAgain);
     assert!(question.contains("echo approved"), "{question}");
     assert_eq!(text(&ran), "approved\n");
