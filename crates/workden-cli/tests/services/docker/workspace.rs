@@ -34,7 +34,7 @@ async fn a_workspace_in_a_container_protects_every_directory_it_is_given() {
         let read = workspace.execute(&format!("cd {at} && echo here && sh read.sh"), None).await.unwrap();
         assert!(read.output.text().starts_with("here\n") && !read.output.text().contains(SECRET), "{at}: {read:?}");
         // In a script, where no rule sees it.
-        workspace.write(&format!("{at}/hook.sh"), &*format!("echo evil > {at}/.git/config\n")).await.unwrap();
+        workspace.write(&format!("{at}/hook.sh"), format!("echo evil > {at}/.git/config\n")).await.unwrap();
         let hook = workspace.execute(&format!("sh {at}/hook.sh"), None).await.unwrap();
         assert_ne!(hook.exit_code(), 0, "{at}: {hook:?}");
         for name in [".git/hooks/pre-commit", ".git/config", "sub/.git/config", ".mcp.json"] {
