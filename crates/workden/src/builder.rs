@@ -285,8 +285,15 @@ impl WorkspaceBuilder {
         let scope = if sandbox.is_some() { PathScope::Machine } else { PathScope::FilesOnly };
         // Patterns of a file with mounts count from the root, since there is no one project.
         let project = if self.configured.is_empty() { inside.clone() } else { VirtualPath::root() };
-        let policy = Arc::new(self.policy_of(scope, &project)?);
+        let masks = sandbox.as_ref().is_some_and(SandboxKind::masks_files);
+        let policy = Arc::new(self.policy_of(scope, &project, masks)?);
         let mounts = self.mounts_at(&inside)?;
+        if let Some(file) = self.held.iter().find(|file| mounts.shows_link_to(file)) {
+            let name = file.file_name().unwrap_or_default().display();
+            let sentence =
+                format!("the configuration `{name}` is behind a link in the workspace, where commands can write");
+            return Err(Error::new(ErrorKind::InvalidArgument, sentence).hint("name the file that the link leads to"));
+        }
         let held: Vec<VirtualPath> = self.held.iter().flat_map(|file| mounts.showing(file)).collect();
         let git_files = match (self.git_files, sandbox.as_ref().map(SandboxKind::git_files)) {
             (GitFiles::Protected, Some(of_sandbox)) => of_sandbox,
@@ -347,14 +354,18 @@ impl WorkspaceBuilder {
     }
 
     /// Combines all rules and policies into one policy.
-    fn policy_of(&mut self, surroundings: PathScope, project: &VirtualPath) -> Result<Policy> {
+    ///
+    /// Where nothing masks the files that are denied to read, a command that only looks is an ordinary one: `grep -r`
+    /// reads whatever is there.
+    fn policy_of(&mut self, surroundings: PathScope, project: &VirtualPath, masks: bool) -> Result<Policy> {
         let mut policy = Policy::new();
+        let looking = |rules: Ruleset| Ruleset { looking_commands: rules.looking_commands.filter(|_| masks), ..rules };
         for layer in std::mem::take(&mut self.layers) {
             let next = match layer {
-                Layer::Preset(preset) => Policy::new().with_rules(&preset.ruleset_in(surroundings))?,
+                Layer::Preset(preset) => Policy::new().with_rules(&looking(preset.ruleset_in(surroundings)))?,
                 Layer::Rules(rules) => Policy::new().with_rules(&rules)?,
                 Layer::Policy(policy) => policy,
-                Layer::Config(config) => config.policy(surroundings, project)?,
+                Layer::Config(config) => config.policy_with(surroundings, project, looking)?,
             };
             let layers: &[PolicyLayer] = next.layers();
             policy = layers.iter().cloned().fold(policy, Policy::with);

@@ -112,6 +112,19 @@ impl Mounts {
         Ok(Arc::new(mounts.build()))
     }
 
+    /// Whether the path of a file goes through a link in a writable directory, which commands can replace.
+    pub(crate) fn shows_link_to(&self, file: &Path) -> bool {
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let is_here = |above: &Path| {
+            above.canonicalize().is_ok_and(|above| {
+                let is_above =
+                    |mount: &Mount| mount.source.canonicalize().is_ok_and(|source| above.starts_with(source));
+                self.directories.iter().any(|mount| mount.access == MountAccess::ReadWrite && is_above(mount))
+            })
+        };
+        file.ancestors().any(|part| part.is_symlink() && part.parent().is_some_and(is_here))
+    }
+
     /// Returns the paths at which writable directories show a file of the host.
     pub(crate) fn showing(&self, file: &Path) -> Vec<VirtualPath> {
         let Ok(file) = file.canonicalize() else { return Vec::new() };

@@ -132,6 +132,20 @@ impl SandboxKind {
         }
     }
 
+    /// Whether the files that a policy denies are masked in it.
+    pub(crate) fn masks_files(&self) -> bool {
+        match self {
+            #[cfg(feature = "linux")]
+            Self::Linux(builder) => builder.directory().is_ok_and(|at| !at.is_root()),
+            #[cfg(feature = "linux")]
+            Self::Host(_) => false,
+            #[cfg(feature = "docker")]
+            Self::Docker(_) => true,
+            Self::Session(_) => true,
+            Self::Remote(_) => false,
+        }
+    }
+
     /// Adds paths that commands may read but not change, where the sandbox supports it.
     pub(crate) fn holding(self, paths: Vec<VirtualPath>) -> Self {
         match self {

@@ -9,26 +9,26 @@ use workden_core::VirtualPath;
 
 use super::{
     command_effects::effects,
+    danger::is_harmless_device,
     named_paths::{NamedPath, named_paths},
 };
-use crate::shell::{Invocation, Word};
+use crate::shell::{Invocation, Word, WorkingDirectories};
 
 /// Programs that only look, whatever their arguments; options that write or run something are effects of their own.
 #[rustfmt::skip]
-pub(crate) const PROGRAMS: &[&str] = &[
-    "ls", "dir", "tree", "pwd", "cd", "stat", "file", "du", "df", "readlink", "realpath", "basename", "dirname",
-    "cat", "head", "tail", "nl", "tac", "wc", "cut", "sort", "uniq", "tr", "column", "paste", "comm", "join", "fold",
-    "diff", "cmp", "grep", "egrep", "fgrep", "rg", "find", "jq", "sed", "strings", "od", "xxd", "hexdump",
-    "md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum", "b2sum",
-    "echo", "printf", "true", "false", ":", "test", "[", "seq", "expr", "sleep",
-    "whoami", "id", "groups", "uname", "arch", "nproc", "uptime", "free", "which", "type",
+const PROGRAMS: &[&str] = &[
+    "ls", "dir", "pwd", "stat", "df", "readlink", "realpath", "basename", "dirname", "cat", "head", "tail", "nl", "tac",
+    "cut", "uniq", "tr", "column", "paste", "comm", "join", "fold", "diff", "cmp", "grep", "egrep", "fgrep", "rg", "jq",
+    "od", "hexdump", "md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum", "b2sum", "echo", "printf", "true", "false",
+    ":", "test", "[", "seq", "expr", "sleep", "whoami", "id", "groups", "uname", "arch", "nproc", "uptime", "free",
+    "which", "type",
 ];
 
 /// Subcommands of git that only look.
 #[rustfmt::skip]
-pub(crate) const GIT: &[&str] = &[
+const GIT: &[&str] = &[
     "status", "diff", "log", "show", "rev-parse", "rev-list", "ls-files", "ls-tree", "blame", "annotate", "describe",
-    "shortlog", "reflog", "cat-file", "merge-base", "name-rev", "count-objects", "check-ignore",
+    "shortlog", "merge-base", "name-rev", "count-objects", "check-ignore",
 ];
 
 /// Subcommands of git that only look with these arguments alone.
@@ -36,36 +36,59 @@ const GIT_LISTS: &[(&str, &[&str])] = &[
     ("branch", &["-a", "-r", "-v", "-vv", "--all", "--remotes", "--list", "--show-current", "--no-color"]),
     ("remote", &["-v", "--verbose"]),
     ("tag", &["-l", "--list", "-n"]),
-    ("stash", &["list"]),
-    ("worktree", &["list"]),
-    ("config", &["-l", "--list"]),
+    ("reflog", &[]),
 ];
 
-/// Options of git that write a file or run a program.
-const GIT_DOES: &[&str] = &["--output", "--ext-diff", "--textconv", "-O", "--open-files-in-pager", "--exec"];
+/// Subcommands of git that only look with this argument.
+const GIT_WITH: &[(&str, &str)] = &[("stash", "list"), ("worktree", "list"), ("config", "--list"), ("config", "-l")];
 
-/// Programs that print their version and do nothing else.
+/// Options of git that write a file, run a program, or leave the repository; in full, because git accepts beginnings.
+const GIT_DOES: &[&str] =
+    &["--output", "--ext-diff", "--textconv", "--filters", "--open-files-in-pager", "--exec", "--no-index"];
+
+/// Programs that print their version and read no file of the project for it.
 #[rustfmt::skip]
-pub(crate) const VERSIONS: &[&str] = &[
-    "python", "python3", "pip", "pip3", "uv", "node", "npm", "npx", "pnpm", "yarn", "bun", "deno", "tsc", "cargo",
-    "rustc", "rustup", "go", "gcc", "g++", "clang", "make", "cmake", "java", "javac", "ruby", "gem", "php", "perl",
-    "git", "bash", "docker", "rg", "jq", "curl", "gh",
+const VERSIONS: &[&str] = &[
+    "python", "python3", "pip", "pip3", "uv", "node", "gcc", "g++", "clang", "make", "cmake", "java", "javac", "ruby",
+    "php", "perl", "git", "bash", "docker", "rg", "jq", "curl", "gh",
 ];
 
 /// Whether a command only looks, in this directory or below it.
 pub(crate) fn only_looks(invocation: &Invocation, directory: &VirtualPath) -> bool {
-    let words: Option<Vec<&str>> = invocation.argv.iter().map(Word::literal).collect();
-    // A pattern is an argument like others, but not the name of a program.
-    let (Some(program), shown) = (invocation.argv.first().and_then(Word::literal), words) else { return false };
-    let does = match (program, shown.as_deref()) {
-        ("git", Some([_, arguments @ ..])) => git(arguments),
-        (name, Some([_, only])) if VERSIONS.contains(&name) && matches!(*only, "--version" | "-V" | "version") => true,
-        ("node", Some([_, "-v"])) => true,
-        ("date", Some([_, arguments @ ..])) => arguments.iter().all(|word| word.starts_with('+') || *word == "-u"),
-        ("command", Some([_, "-v", ..])) => true,
+    let Some(program) = invocation.argv.first().and_then(Word::literal) else { return false };
+    let arguments: Vec<&str> = invocation.argv.iter().skip(1).map(Word::shown).collect();
+    let does = match (program, arguments.as_slice()) {
+        ("git", arguments) => git(arguments),
+        ("go", ["version"]) | ("node", ["-v"]) | ("command", ["-v", ..]) => true,
+        (name, ["--version"]) if VERSIONS.contains(&name) => true,
+        ("date", arguments) => arguments.iter().all(|word| word.starts_with('+') || *word == "-u"),
+        ("cd", [to]) => !to.starts_with('-') && !to.is_empty(),
+        ("sed", ["-n", script, files @ ..]) => prints_lines(script) && files.iter().all(|file| !file.starts_with('-')),
+        ("file", arguments) => only_options(arguments, &["-b", "-i", "--brief", "--mime", "--mime-type"]),
+        ("tree", arguments) => !has_letter(arguments, &['R', 'H', 'o']),
+        ("find", [first, ..]) if first.starts_with("-O") || first.starts_with("-D") => false,
+        ("find", _) => true,
+        // Names in a file are not seen here.
+        ("sort" | "wc" | "du", arguments) => !arguments.iter().any(|word| word.starts_with("--f")),
         (name, _) => PROGRAMS.contains(&name),
     };
     does && invocation.assignments.is_empty() && stays(invocation, directory)
+}
+
+/// Whether a file is in the working directory, or one that all may read.
+pub(crate) fn is_open(place: &NamedPath, directory: &VirtualPath) -> bool {
+    match place {
+        NamedPath::At(path) => {
+            let is_below = |open: &&str| path.as_str().strip_prefix(*open).is_some_and(|rest| rest.starts_with('/'));
+            path.is_within(directory) || is_harmless_device(path) || ["/tmp", "/usr"].iter().any(is_below)
+        }
+        NamedPath::Matching(pattern) => {
+            let prefix = if directory.is_root() { "" } else { directory.as_str() };
+            pattern.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('/'))
+                && !pattern.split('/').any(|name| name == "..")
+        }
+        NamedPath::Unknown(_) => false,
+    }
 }
 
 fn git(arguments: &[&str]) -> bool {
@@ -74,34 +97,44 @@ fn git(arguments: &[&str]) -> bool {
         all => all,
     };
     let Some((subcommand, arguments)) = arguments.split_first() else { return false };
-    let listed = GIT_LISTS.iter().find(|(name, _)| name == subcommand);
-    match listed {
-        Some((_, allowed)) => {
-            arguments.iter().all(|word| allowed.contains(word))
-                && (*subcommand != "stash" || !arguments.is_empty())
-                && (*subcommand != "config" || !arguments.is_empty())
-        }
-        None => {
-            GIT.contains(subcommand)
-                && !arguments.iter().any(|word| GIT_DOES.iter().any(|option| word.starts_with(option)))
-        }
+    if let Some((_, allowed)) = GIT_LISTS.iter().find(|(name, _)| name == subcommand) {
+        return arguments.iter().all(|word| allowed.contains(word));
     }
+    if GIT_WITH.iter().any(|(name, with)| name == subcommand && arguments == [*with]) {
+        return true;
+    }
+    let does_more = |word: &&str| {
+        let name = word.split('=').next().unwrap_or(word);
+        word.starts_with("-O") || name.len() > 3 && GIT_DOES.iter().any(|option| option.starts_with(name))
+    };
+    GIT.contains(subcommand) && !arguments.iter().any(does_more)
 }
 
-/// Whether every file of a command is in the working directory, or one that all may read.
+/// Whether a script of `sed -n` only prints lines by their numbers: `5p`, `10,20p`, `10,$p`.
+fn prints_lines(script: &str) -> bool {
+    let Some(lines) = script.strip_suffix('p') else { return false };
+    let is_number = |text: &str| text == "$" || !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    lines.split_once(',').map_or_else(|| is_number(lines), |(first, last)| is_number(first) && is_number(last))
+}
+
+fn only_options(arguments: &[&str], allowed: &[&str]) -> bool {
+    arguments.iter().all(|word| !word.starts_with('-') || allowed.contains(word))
+}
+
+/// Whether one of these letters is an option, alone or among others.
+fn has_letter(arguments: &[&str], letters: &[char]) -> bool {
+    arguments.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains(letters))
+}
+
+/// Whether a command runs in the working directory, and all of its files are in it.
 fn stays(invocation: &Invocation, directory: &VirtualPath) -> bool {
-    let is_open = |path: &VirtualPath| {
-        let path = path.as_str();
-        ["/tmp", "/usr", "/dev"].iter().any(|open| path == *open || path.starts_with(&format!("{open}/")))
+    let runs_here = match &invocation.directories {
+        WorkingDirectories::AnyOf(all) => all.iter().all(|from| from.is_within(directory)),
+        WorkingDirectories::Unknown => false,
     };
-    effects(invocation).files.iter().all(|(_, word)| {
-        named_paths(word, &invocation.directories).iter().all(|place| match place {
-            NamedPath::At(path) => path.is_within(directory) || is_open(path),
-            NamedPath::Matching(pattern) => {
-                let prefix = if directory.is_root() { "" } else { directory.as_str() };
-                pattern.starts_with(&format!("{prefix}/")) && !pattern.split('/').any(|name| name == "..")
-            }
-            NamedPath::Unknown(_) => false,
-        })
-    })
+    runs_here
+        && effects(invocation)
+            .files
+            .iter()
+            .all(|(_, word)| named_paths(word, &invocation.directories).iter().all(|place| is_open(place, directory)))
 }

@@ -7,10 +7,13 @@ use super::{
     facts::CommandFacts,
     file_effect::FileEffect,
     judgement::{Reason, ReasonKind},
-    looking::only_looks,
-    named_paths::NamedPath,
+    looking::{is_open, only_looks},
+    named_paths::{NamedPath, named_paths},
 };
-use crate::{Action, CompiledRuleset, DecidedBy, Operation, RuleDecision, shell::Word};
+use crate::{
+    Action, CompiledRuleset, DecidedBy, Operation, RuleDecision,
+    shell::{OpenMode, Word},
+};
 
 /// Returns the reasons of a ruleset: all that are stricter than `Allow`, or else the reasons to allow.
 pub(crate) fn by_rules(rules: &CompiledRuleset, facts: &CommandFacts, script: &str) -> Vec<Reason> {
@@ -26,12 +29,18 @@ pub(crate) fn by_rules(rules: &CompiledRuleset, facts: &CommandFacts, script: &s
             rule: None,
         }));
     }
+    let reads_here = facts.analysis.redirections.iter().all(|redirection| {
+        redirection.usage == OpenMode::Write
+            || named_paths(&redirection.target, &redirection.directories)
+                .iter()
+                .all(|place| is_open(place, &facts.directory))
+    });
     for invocation in &facts.analysis.invocations {
         let argv: Vec<&str> = invocation.argv.iter().map(Word::shown).collect();
         let words = argv.iter().map(|word| (*word).to_owned()).collect();
         let decision = rules.decide_argv(&argv);
         deciding.push(if let DecidedBy::Rule { index, .. } = decision.because { index } else { usize::MAX });
-        let looks = rules.source().looking_commands.filter(|_| decision.rule().is_none());
+        let looks = rules.source().looking_commands.filter(|_| decision.rule().is_none() && reads_here);
         let mut reason = reason(decision, ReasonKind::Program(words), argv.join(" "));
         if let Some(action) = looks.filter(|_| only_looks(invocation, &facts.directory)) {
             (reason.action, reason.why) = (action, "it only looks".to_owned());

@@ -35,10 +35,11 @@ fn after_command(text: &str) -> Option<&str> {
         'p' | 'd' | 'D' | 'P' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | '=' | 'z' | 'F' => ends(chars.as_str()),
         'q' | 'Q' | 'l' => ends(chars.as_str().trim_start_matches(|c: char| c == ' ' || c.is_ascii_digit())),
         // The text extends to the end of the line.
-        'a' | 'i' | 'c' => Some(match chars.as_str().find('\n') {
-            Some(at) if !chars.as_str()[..at].ends_with('\\') => &chars.as_str()[at..],
-            Some(_) | None => "",
-        }),
+        'a' | 'i' | 'c' => match chars.as_str().find('\n') {
+            Some(at) if chars.as_str()[..at].ends_with('\\') => None,
+            Some(at) => Some(&chars.as_str()[at..]),
+            None => Some(""),
+        },
         _ => None,
     }
 }

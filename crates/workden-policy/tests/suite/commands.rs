@@ -34,6 +34,16 @@ fn commands_that_only_look_are_not_asked_about() {
     check(include_str!("corpus/looking.txt"), [Allow, Allow, Deny, Ask]);
 }
 
+/// Options that write, run or lead elsewhere, and names of programs that are files.
+#[test]
+fn what_does_more_than_look_is_asked_about() {
+    let policy = Policy::new().with_rules(&Preset::Default.ruleset()).unwrap();
+    for line in include_str!("corpus/not_looking.txt").lines() {
+        let judged = policy.judge_command(line, &VirtualPath::parse("/workspace").unwrap());
+        assert_ne!(judged.action(), Allow, "{line}");
+    }
+}
+
 #[test]
 fn the_guide_lists_the_commands_that_only_look() {
     let guide = include_str!("../../../../docs/policy.md");

@@ -67,7 +67,7 @@ impl DeclaredPythons {
 
     /// Returns the directories to show for an interpreter in the directory `programs`, or `None` if the host does not
     /// declare it.
-    pub(super) fn select(&self, programs: &Path) -> Option<Vec<PathBuf>> {
+    pub(super) fn select(&self, programs: &Path, search: &Search<'_>) -> Option<Vec<PathBuf>> {
         let real = programs.canonicalize().ok()?;
         if is_system(&real) {
             return Some(vec![programs.to_path_buf()]);
@@ -76,7 +76,12 @@ impl DeclaredPythons {
             && let Some(prefix) = real.parent()
             && self.prefixes.contains(prefix)
         {
-            return Some(vec![programs.parent()?.to_path_buf()]);
+            // Under the given name only if that is a name of the Python itself, and not of a directory with a link to
+            // it; and not through a directory in which commands could exchange it.
+            let named = programs.parent()?;
+            let is_itself = named.canonicalize().is_ok_and(|named| named == prefix);
+            let is_given = is_itself && !search.names_writable(programs);
+            return Some(vec![if is_given { named.to_path_buf() } else { prefix.to_path_buf() }]);
         }
         // A directory of programs, like `~/.local/bin`: not what it is in.
         if !self.programs.iter().any(|directory| directory == programs) {

@@ -109,6 +109,11 @@ impl<'h> Search<'h> {
         real.ancestors().filter_map(id).any(|above| self.writable.contains(&above))
     }
 
+    /// Whether a path as written goes through a directory that commands can write to.
+    fn names_writable(&self, path: &Path) -> bool {
+        path.ancestors().filter_map(id).any(|above| self.writable.contains(&above))
+    }
+
     /// Returns the first program of this name on the search path that commands cannot have put there.
     fn program(&self, name: &str, fits: impl Fn(&Path) -> bool) -> Option<PathBuf> {
         let is_of_host = |program: &Path| !program.parent().is_none_or(|directory| self.is_writable(directory));

@@ -48,6 +48,13 @@ impl<'h> Places<'h> {
         Ok(())
     }
 
+    /// Adds a directory under its given path only.
+    pub(super) fn add_given(&mut self, directory: &Path) -> Result<()> {
+        self.refuse_too_much(directory)?;
+        self.shown.push(Shown { at: directory.to_path_buf(), real: directory.to_path_buf() });
+        Ok(())
+    }
+
     /// Adds the prefix of a program, and of every program that it links to.
     pub(super) fn add_program(&mut self, program: &Path) -> Result<()> {
         let mut program = program.to_path_buf();

@@ -55,11 +55,15 @@ fn has_python(prefix: &Path) -> bool {
 fn virtual_environment(place: &Path, search: &Search<'_>) -> Result<Toolchain> {
     let host = search.host;
     let mut places = Places::new(host);
-    places.add(place)?;
+    match search.is_writable(place) {
+        // By its given name alone: commands could exchange it for a link before its real name is looked up.
+        true => places.add_given(place)?,
+        false => places.add(place)?,
+    }
     let declared = DeclaredPythons::of(search);
     // Commands may have written both, so that they select and do not name.
     for programs in base_programs(place).into_iter().chain(linked_programs(place)) {
-        let Some(shown) = declared.select(&programs) else { return Err(undeclared(place, &programs, host)) };
+        let Some(shown) = declared.select(&programs, search) else { return Err(undeclared(place, &programs, host)) };
         shown.iter().try_for_each(|directory| places.add(directory))?;
     }
     let what = format!("the virtual environment {}", host.shown(place));
@@ -72,7 +76,7 @@ fn virtual_environment(place: &Path, search: &Search<'_>) -> Result<Toolchain> {
 fn on_path(program: &Path, search: &Search<'_>) -> Result<Toolchain> {
     let host = search.host;
     let programs = program.parent().unwrap_or(program);
-    let Some(shown) = DeclaredPythons::of(search).select(programs) else {
+    let Some(shown) = DeclaredPythons::of(search).select(programs, search) else {
         let sentence = format!("`{}` is not in the directory of an installed Python", host.shown(program));
         return Err(Error::new(ErrorKind::Denied, sentence)
             .hint("put the `bin` directory of an installed Python on PATH, or use one of pyenv, uv or conda"));
@@ -275,6 +279,16 @@ mod tests {
                 assert_eq!(error.kind(), ErrorKind::Denied, "{named} {linked}: {error}");
             }
         }
+    }
+
+    #[test]
+    fn a_directory_with_a_link_to_a_python_is_not_shown() {
+        let base = ".pyenv/versions/3.11.7";
+        let home = Home::with(&[base]);
+        home.write("private/secret.txt", "secret");
+        symlink(home.at(base).join("bin"), home.at("private/bin")).unwrap();
+        virtual_environment(&home, "project/.venv", &home.at("private/bin"), &home.at("private/bin/python3"));
+        assert_eq!(home.shown(&home.find(&[]).unwrap()), [base, "project/.venv"]);
     }
 
     #[test]

@@ -101,7 +101,10 @@ pub(super) fn is_builtin(name: &str) -> bool {
 pub(super) fn doubts(name: &str, words: &[Word], doubts: &mut Vec<(DoubtKind, String)>) {
     if SETTERS.contains(&name) {
         for word in words {
-            let variable = word.shown().split(['=', '[', '+']).next().unwrap_or_default();
+            // The name may follow the letter of an option: `printf -vPATH`, `read -aPATH`.
+            let text = word.shown();
+            let text = text.strip_prefix(['-', '+']).and_then(|option| option.get(1..)).unwrap_or(text);
+            let variable = text.split(['=', '[', '+']).next().unwrap_or_default();
             if decides_what_runs(variable) && (name != "export" || word.shown().contains('=')) {
                 doubts.push((DoubtKind::Environment, format!("{} is set", quoted(variable))));
             }

@@ -177,8 +177,18 @@ impl Config {
     ///
     /// None for a configuration that [`Config::parse`] returned; as there for any other.
     pub fn policy(&self, surroundings: PathScope, project: &VirtualPath) -> Result<Policy> {
+        self.policy_with(surroundings, project, |rules| rules)
+    }
+
+    /// Does the same, with a change of the rules.
+    pub(crate) fn policy_with(
+        &self,
+        surroundings: PathScope,
+        project: &VirtualPath,
+        change: impl FnOnce(Ruleset) -> Ruleset,
+    ) -> Result<Policy> {
         let mut policy = Policy::new();
-        if let Some(rules) = self.ruleset(surroundings, project) {
+        if let Some(rules) = self.ruleset(surroundings, project).map(change) {
             policy = policy.with_rules(&rules)?;
         }
         if !self.mounts.is_empty() {
@@ -209,6 +219,15 @@ impl Config {
         for operation in Operation::ALL {
             let rules = self.rules.of(operation).map_or(&[][..], |rules| &rules.rules);
             for (nth, rule) in rules.iter().enumerate() {
+                let mut patterns = std::iter::once(&rule.pattern).chain(&rule.except);
+                let is_odd = |text: &&String| text.starts_with(['~', '!', '\\', ' ', '\t']) || *text == "./";
+                if let Some(odd) = patterns.find(is_odd).filter(|_| operation != Operation::Execute) {
+                    let path = [Step::Key("rules"), Step::Key(operation.name()), Step::Key("rules"), Step::Nth(nth)];
+                    let (place, number) = (position(text, &path), nth + 1);
+                    let sentence = format!("{place}rule {number} of `{operation}` (pattern `{odd}`) matches nothing");
+                    return Err(Error::new(ErrorKind::InvalidArgument, sentence)
+                        .hint("write a path of the project like `src/**`, or a name like `*.pem`"));
+                }
                 let mut alone = Ruleset::default();
                 let of = OperationRules { default: None, rules: vec![rule.clone()] };
                 *alone.of_mut(operation) = Some(of);

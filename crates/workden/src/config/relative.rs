@@ -28,7 +28,7 @@ fn root(rule: &mut Rule, project: &VirtualPath) {
 
 /// Whether a pattern counts from the project: neither an absolute path, nor a name in any directory.
 fn is_relative(pattern: &str) -> bool {
-    pattern.contains('/') && !pattern.starts_with('/') && !pattern.starts_with("**")
+    pattern.contains('/') && !pattern.starts_with('/') && !pattern.starts_with("**/")
 }
 
 fn without_dot(text: &str) -> &str {

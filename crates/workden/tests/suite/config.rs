@@ -130,6 +130,20 @@ async fn the_file_itself_is_not_changed_by_calls_on_files() {
     workspace.write("workden.toml", "extends = \"none\"\n").await.unwrap_err();
     workspace.rename("workden.toml", "elsewhere").await.unwrap_err();
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "extends = \"permissive\"\n");
+    // A link could be replaced, whatever it leads to.
+    let link = base.path().join("link.toml");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let linked = Workspace::builder().root(base.path()).config_file(&link).unwrap().build().unwrap_err();
+    assert!(linked.sentence().contains("`link.toml` is behind a link"), "{linked}");
+}
+
+#[test]
+fn a_pattern_that_can_match_nothing_is_an_error() {
+    for pattern in ["~/secret/**", " src/**", "!src/**", "./"] {
+        let text = format!("[rules.read]\nrules = [{{ pattern = '{pattern}', action = \"deny\" }}]\n");
+        let error = Config::parse(&text).unwrap_err().to_string();
+        assert!(error.starts_with("line 2, column 10: rule 1 of `read`"), "{pattern}: {error}");
+    }
 }
 
 #[test]

@@ -61,10 +61,20 @@ pub(super) fn is_executed_outside(place: &NamedPath) -> bool {
     };
     let names: Vec<&str> = text.split('/').filter(|name| !name.is_empty()).collect();
     let same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
-    let in_git = names
-        .windows(2)
-        .any(|pair| same(pair[0], GIT_DIRECTORY) && IN_GIT_DIRECTORY.iter().any(|executed| same(pair[1], executed)));
+    let in_git = names.windows(2).any(|pair| {
+        let is_open = pair[1].contains(['*', '?', '[', '{', '$']);
+        same(pair[0], GIT_DIRECTORY) && (is_open || IN_GIT_DIRECTORY.iter().any(|executed| same(pair[1], executed)))
+    });
     in_git || OF_CLIENTS.iter().chain(OF_SERVICES).any(|listed| is_listed(&names, listed))
+}
+
+/// Whether this is a directory with such files, so that copying into it may change one.
+pub(super) fn has_executed_outside(place: &NamedPath) -> bool {
+    let NamedPath::At(path) = place else { return false };
+    let names: Vec<&str> = path.components().collect();
+    [GIT_DIRECTORY, ".github", ".github/workflows", ".github/actions", ".claude", ".circleci"]
+        .iter()
+        .any(|listed| is_listed(&names, listed))
 }
 
 /// Whether these names end with a listed file, in any directory; `a/*` lists everything below a directory `a`.

@@ -17,7 +17,7 @@ use crate::{
     shell::{Analysis, DoubtKind, Invocation, OpenMode, Word, WorkingDirectories},
 };
 pub(crate) use locations::is_harmless_device;
-use locations::{is_executed_outside, is_vital, reads_device};
+use locations::{has_executed_outside, is_executed_outside, is_vital, reads_device};
 
 /// A danger, and its severity.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +64,14 @@ pub(crate) fn dangers(analysis: &Analysis, done: &[CommandEffects]) -> Vec<Dange
                 FileEffect::Write | FileEffect::Edit => {
                     devices(word, &invocation.directories, &mut found);
                     executed_outside(word, &invocation.directories, &mut found);
+                    // A directory that something is copied or unpacked into.
+                    let makes = invocation.argv.first().is_some_and(|program| program.shown() == "mkdir");
+                    if !makes && named_paths(word, &invocation.directories).iter().any(has_executed_outside) {
+                        found.push(ask(format!(
+                            "it writes into `{}`, from which programs outside execute",
+                            word.shown()
+                        )));
+                    }
                     if named_paths(word, &invocation.directories).contains(&NamedPath::At(VirtualPath::root())) {
                         found.push(ask("it writes into the root of the file system"));
                     }
