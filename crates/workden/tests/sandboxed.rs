@@ -214,7 +214,8 @@ async fn protection_is_given_up_by_name_only() {
     let project = project();
     let workspace = permissive().root(project.path()).git_files(GitFiles::Writable).linux(|s| s).build().unwrap();
     workspace.write(".git/hooks/pre-commit", "mine").await.unwrap();
-    assert_eq!(workspace.execute("echo more >> .git/config", None).await.unwrap().exit_code(), 0);
+    workspace.write("more.sh", "echo more >> .git/config\n").await.unwrap();
+    assert_eq!(workspace.execute("sh more.sh", None).await.unwrap().exit_code(), 0);
     workspace.stop().await.unwrap();
 }
 
