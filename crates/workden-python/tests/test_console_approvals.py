@@ -382,7 +382,7 @@ def at_terminal(terminal_programs: TerminalPrograms, tmp_path: Path) -> AtTermin
 
 def test_questions_are_asked_at_the_terminal(at_terminal: AtTerminal, tmp_path: Path) -> None:
     shown = at_terminal(b"y\nno\n", command="echo \x1b[2Jgone")
-    assert f"The agent wants to write: {tmp_path}/a.txt" in shown and "... and " in shown
+    assert f"The agent wants to write: {tmp_path}/a.txt" in shown and "CAREFUL: not shown are 21 lines" in shown
     # The approved text is the text shown.
     assert "The agent wants to execute: echo \\x1b[2Jgone" in shown and "\x1b[2J" not in shown.split("ANSWERS")[0]
     assert f"ANSWERS ['Wrote 60 lines to {tmp_path}/a.txt', 'Error: " in shown
