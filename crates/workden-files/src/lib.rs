@@ -41,6 +41,6 @@ pub use composite::{CompositeBackend, CompositeBuilder};
 #[cfg(unix)]
 pub use local::{BoundFiles, Durability, LocalBackend, LocalOptions, PathOpening};
 #[cfg(unix)]
-pub use open_mounts::{Looked, OpenMount, open_mounts};
+pub use open_mounts::{Looked, OpenMount, open_mounts, shown_at};
 pub use state::{StateBackend, StateDocument};
 pub use system_clock::{SystemClock, memory};

@@ -78,6 +78,18 @@ pub fn open_mounts(mounts: &[Mount]) -> Result<Vec<OpenMount>> {
     Ok(opened)
 }
 
+/// Returns the paths at which writable mounts show a file of the host, which the host runs or obeys, so that it can be
+/// protected there.
+#[must_use]
+pub fn shown_at(file: &Path, mounts: &[Mount]) -> Vec<VirtualPath> {
+    let Ok(file) = file.canonicalize() else { return Vec::new() };
+    let shown = mounts.iter().filter(|mount| mount.access == MountAccess::ReadWrite).filter_map(|mount| {
+        let below = file.strip_prefix(mount.source.canonicalize().ok()?).ok()?;
+        Some(VirtualPath::parse(below.to_str()?).ok()?.below(&mount.at))
+    });
+    shown.collect()
+}
+
 fn planted(mount: &OpenMount, link: &FollowedLink, writable: &OpenMount) -> Error {
     let name = link.name.display().to_string();
     let sentence = format!(
@@ -279,16 +291,16 @@ mod tests {
     }
 
     impl Ground {
-        /// A workspace `work` with a directory and two planted links, and a directory `outside`.
+        /// A workspace `proj` with a directory and two planted links, and a directory `outside`.
         fn new() -> Self {
             let place = tempfile::tempdir().unwrap();
-            for directory in ["work/data", "work/zz", "outside/deep"] {
+            for directory in ["proj/data", "proj/zz", "outside/deep"] {
                 fs::create_dir_all(place.path().join(directory)).unwrap();
             }
             let ground = Self { place };
-            symlink("../outside", ground.at("work/planted")).unwrap();
-            symlink(ground.at("outside"), ground.at("work/absolute")).unwrap();
-            symlink("work", ground.at("alias")).unwrap();
+            symlink("../outside", ground.at("proj/planted")).unwrap();
+            symlink(ground.at("outside"), ground.at("proj/absolute")).unwrap();
+            symlink("proj", ground.at("alias")).unwrap();
             symlink("outside", ground.at("of-user")).unwrap();
             ground
         }
@@ -299,7 +311,7 @@ mod tests {
 
         fn open(&self, source: PathBuf, work: MountAccess) -> Result<OpenMount> {
             let mount = |source, at: &str, access| Mount { source, at: VirtualPath::parse(at).unwrap(), access };
-            let mounts = [mount(self.at("work"), "/workspace", work), mount(source, "/data", MountAccess::ReadOnly)];
+            let mounts = [mount(self.at("proj"), "/workspace", work), mount(source, "/data", MountAccess::ReadOnly)];
             open_mounts(&mounts).map(|mut opened| opened.pop().unwrap())
         }
     }
@@ -308,14 +320,14 @@ mod tests {
     fn links_that_commands_could_have_planted_are_refused_under_every_name_of_the_workspace() {
         let ground = Ground::new();
         for below in [
-            "work/planted",
-            "work/planted/deep",
-            "work/absolute",
-            "work/zz/../planted",
-            "outside/../work/planted",
+            "proj/planted",
+            "proj/planted/deep",
+            "proj/absolute",
+            "proj/zz/../planted",
+            "outside/../proj/planted",
             "alias/planted",
             "alias/zz/../absolute/deep",
-            "work/../alias/planted",
+            "proj/../alias/planted",
         ] {
             let error = ground.open(ground.at(below), MountAccess::ReadWrite).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{below}: {error}");
@@ -327,7 +339,7 @@ mod tests {
     #[test]
     fn what_is_opened_is_what_the_path_means() {
         let ground = Ground::new();
-        for below in ["work/data", "alias/data", "alias/zz/../data", "of-user/deep", "of-user/../work/zz", "outside"] {
+        for below in ["proj/data", "alias/data", "alias/zz/../data", "of-user/deep", "of-user/../proj/zz", "outside"] {
             let opened = ground.open(ground.at(below), MountAccess::ReadWrite).unwrap();
             let expected = fs::metadata(ground.at(below)).unwrap();
             assert_eq!(opened.id(), InodeId { device: expected.dev(), inode: expected.ino() }, "{below}");
@@ -375,7 +387,7 @@ mod tests {
     fn nothing_outside_is_opened_while_names_are_exchanged() {
         let ground = Ground::new();
         let outside = fs::metadata(ground.at("outside")).unwrap().ino();
-        let (source, other, over) = (ground.at("work/data"), ground.at("work/planted"), AtomicBool::new(false));
+        let (source, other, over) = (ground.at("proj/data"), ground.at("proj/planted"), AtomicBool::new(false));
         let (mut leaks, mut refused, mut of_control) = (0, 0, 0);
         std::thread::scope(|threads| {
             threads.spawn(|| {

@@ -10,7 +10,7 @@ use workden_core::{
     Audit, Backend, Error, ErrorKind, Result, Sandbox, VirtualPath,
     sandbox::{Mount, MountAccess},
 };
-use workden_files::Durability;
+use workden_files::{Durability, shown_at};
 use workden_policy::{PathScope, Policy, PolicyLayer, Preset, Ruleset, approvals::Approvals};
 use workden_sandboxes::GitFiles;
 use workden_sessions::SessionRecord;
@@ -294,7 +294,7 @@ impl WorkspaceBuilder {
                 format!("the configuration `{name}` is behind a link in the workspace, where commands can write");
             return Err(Error::new(ErrorKind::InvalidArgument, sentence).hint("name the file that the link leads to"));
         }
-        let held: Vec<VirtualPath> = self.held.iter().flat_map(|file| mounts.showing(file)).collect();
+        let held: Vec<VirtualPath> = self.held.iter().flat_map(|file| shown_at(file, &mounts.directories)).collect();
         let git_files = match (self.git_files, sandbox.as_ref().map(SandboxKind::git_files)) {
             (GitFiles::Protected, Some(of_sandbox)) => of_sandbox,
             (of_workspace, _) => of_workspace,

@@ -125,17 +125,6 @@ impl Mounts {
         file.ancestors().any(|part| part.is_symlink() && part.parent().is_some_and(is_here))
     }
 
-    /// Returns the paths at which writable directories show a file of the host.
-    pub(crate) fn showing(&self, file: &Path) -> Vec<VirtualPath> {
-        let Ok(file) = file.canonicalize() else { return Vec::new() };
-        let shown =
-            self.directories.iter().filter(|mount| mount.access == MountAccess::ReadWrite).filter_map(|mount| {
-                let below = file.strip_prefix(mount.source.canonicalize().ok()?).ok()?;
-                Some(VirtualPath::parse(below.to_str()?).ok()?.below(&mount.at))
-            });
-        shown.collect()
-    }
-
     /// Returns the paths that file calls may not change: read-only directories, and what git executes in git
     /// directories with unusual names. Those with usual names are protected by name.
     pub(crate) fn read_only(&self) -> impl Iterator<Item = VirtualPath> {

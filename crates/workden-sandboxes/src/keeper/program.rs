@@ -5,10 +5,8 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use workden_core::{
-    Error, ErrorKind, Result, VirtualPath,
-    sandbox::{Mount, MountAccess},
-};
+use workden_core::{Error, ErrorKind, Result, VirtualPath, sandbox::Mount};
+use workden_files::shown_at;
 
 use crate::HostEnvironment;
 
@@ -71,14 +69,10 @@ impl KeeperProgram {
 
     /// Returns where these directories show the program. It runs on the host, so that commands must not change it.
     pub(crate) fn inside(&self, shown: &[Mount]) -> Vec<VirtualPath> {
-        let is_own = self.0.starts_with("/proc/self");
-        let file = if is_own { std::env::current_exe() } else { self.0.canonicalize() };
-        let Ok(file) = file else { return Vec::new() };
-        let found = shown.iter().filter(|mount| mount.access == MountAccess::ReadWrite).filter_map(|mount| {
-            let below = file.strip_prefix(mount.source.canonicalize().ok()?).ok()?;
-            Some(VirtualPath::parse(below.to_str()?).ok()?.below(&mount.at))
-        });
-        found.collect()
+        match self.0.starts_with("/proc/self") {
+            true => std::env::current_exe().map(|own| shown_at(&own, shown)).unwrap_or_default(),
+            false => shown_at(&self.0, shown),
+        }
     }
 }
 
@@ -93,6 +87,8 @@ fn missing() -> Error {
 
 #[cfg(test)]
 mod tests {
+    use workden_core::sandbox::MountAccess;
+
     use super::*;
 
     #[test]
