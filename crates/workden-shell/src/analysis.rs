@@ -53,6 +53,12 @@ pub enum Word {
     /// A pattern that expands to the matching names: `*`, `?` and `[...]` as in the shell (a leading dot matches only
     /// if it is written), `**/` for any directories.
     Pattern(String),
+    /// Names that match a pattern, or pieces of such names: the shell splits a name with blanks.
+    Pieces(String),
+    /// A text with digits or letters for each star of this pattern, like a name with a date: no shell pattern.
+    Stamp(String),
+    /// A word that is not an option and has no blanks, like the name of a revision; as written. It is no known path.
+    Token(String),
     /// A word whose value is only known when it runs; as written. Each such word has a doubt.
     Unknown(String),
 }
@@ -75,6 +81,8 @@ pub enum StandardInput {
     Inherited,
     /// The output of another command, or a text in the script.
     Fed,
+    /// A file that a redirection opens.
+    File,
 }
 
 /// A file that a redirection opens.
@@ -120,8 +128,11 @@ pub enum DoubtKind {
     Syntax,
     /// The script is too long, nested too deeply, or has too many words.
     TooMuch,
-    /// A word whose value is only known when it runs.
+    /// A program, a file or an option whose name is only known when it runs.
     NotLiteral,
+    /// An argument of a program, which is only known when it runs: a [`Word::Unknown`] of an [`Invocation`]. Whether it
+    /// matters depends on the program.
+    Argument,
     /// A construct that is not supported.
     Construct,
     /// A variable that changes which programs run (`PATH`, `LD_PRELOAD`, `GIT_SSH_COMMAND`).
@@ -162,7 +173,7 @@ impl Word {
     pub fn literal(&self) -> Option<&str> {
         match self {
             Self::Literal(text) => Some(text),
-            Self::Pattern(_) | Self::Unknown(_) => None,
+            Self::Pattern(_) | Self::Pieces(_) | Self::Stamp(_) | Self::Token(_) | Self::Unknown(_) => None,
         }
     }
 
@@ -170,7 +181,12 @@ impl Word {
     #[must_use]
     pub fn shown(&self) -> &str {
         match self {
-            Self::Literal(text) | Self::Pattern(text) | Self::Unknown(text) => text,
+            Self::Literal(text)
+            | Self::Pattern(text)
+            | Self::Pieces(text)
+            | Self::Stamp(text)
+            | Self::Token(text)
+            | Self::Unknown(text) => text,
         }
     }
 }

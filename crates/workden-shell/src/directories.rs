@@ -43,7 +43,9 @@ pub(super) fn union(one: &WorkingDirectories, other: &WorkingDirectories) -> Wor
 
 /// Returns the targets of this path from each of these directories.
 pub(super) fn joined(from: &WorkingDirectories, to: &Word) -> WorkingDirectories {
-    let (WorkingDirectories::AnyOf(from), Word::Literal(to)) = (from, to) else { return WorkingDirectories::Unknown };
+    let (WorkingDirectories::AnyOf(from), Word::Literal(to) | Word::Stamp(to)) = (from, to) else {
+        return WorkingDirectories::Unknown;
+    };
     if to.starts_with('~') || to.is_empty() || to.len() > LONGEST {
         return WorkingDirectories::Unknown;
     }

@@ -27,9 +27,11 @@ mod budget;
 mod directories;
 mod environment;
 mod expansion;
+mod printed;
 mod syntax;
 #[cfg(test)]
 mod tests;
+mod values;
 mod walker;
 mod wrappers;
 
@@ -54,7 +56,7 @@ pub fn analyse(script: impl AsRef<[u8]>, directory: &VirtualPath, input: Standar
     let walked = |deferred| {
         let mut walker = Walker::new(WorkingDirectories::AnyOf(vec![directory.clone()]), deferred, input);
         walker.text(text);
-        walker
+        walker.finish()
     };
     let walker = walked(DeferredCode::Here);
     // Functions and traps run in the directory that the script has reached by then.

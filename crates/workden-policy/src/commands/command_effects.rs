@@ -193,10 +193,7 @@ fn unknown(name: &str, arguments: &[Word], effects: &mut CommandEffects) {
     let mut before = "";
     for word in arguments {
         let text = word.shown();
-        let told_by = |options: &[&str]| {
-            options.contains(&before) || text.split_once('=').is_some_and(|(option, _)| options.contains(&option))
-        };
-        let is_text = DIARIES.contains(&name) && told_by(SENTENCES) || TESTERS.contains(&name) && told_by(CHOICES);
+        let is_text = is_sentence_after(name, before, text);
         // Plain words are subcommands and names of tests.
         let is_plain = name == "cargo" && word.literal().is_some() && !text.contains(['/', '=', '.', ' ']);
         if COMPILERS.contains(&name) && INCLUDES.iter().any(|option| before == *option || text.starts_with(option)) {
@@ -207,6 +204,19 @@ fn unknown(name: &str, arguments: &[Word], effects: &mut CommandEffects) {
         }
         before = text;
     }
+}
+
+/// Whether an argument is a sentence, like a commit message.
+pub(crate) fn is_sentence(name: &str, arguments: &[Word], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| arguments.get(before)).map_or("", Word::shown);
+    program(name).is_none() && is_sentence_after(name, before, arguments[at].shown())
+}
+
+fn is_sentence_after(name: &str, before: &str, text: &str) -> bool {
+    let told_by = |options: &[&str]| {
+        options.contains(&before) || text.split_once('=').is_some_and(|(option, _)| options.contains(&option))
+    };
+    DIARIES.contains(&name) && told_by(SENTENCES) || TESTERS.contains(&name) && told_by(CHOICES)
 }
 
 fn mentions(arguments: &[Word], effects: &mut CommandEffects) {

@@ -27,12 +27,22 @@ impl CommandEffects {
             }
             Some(Value::Data) => data(&word, self),
             Some(Value::Url) => url(&word, self),
+            // A module that is installed.
+            Some(Value::Runs) if matches!(option, "r" | "require") && is_module(&word) => {}
             Some(Value::Runs) => self.doubts.push(runs(program, option, &word)),
             Some(Value::Text) => {}
             // The value of an unknown option, or of one that takes no value, may be anything.
             Some(Value::Plain) | None => mention(&word, self),
         }
     }
+}
+
+/// Whether a word is the name of a module and not a path.
+fn is_module(word: &Word) -> bool {
+    word.literal().is_some_and(|text| {
+        text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '@')
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-/@".contains(&byte))
+    })
 }
 
 /// Returns the doubt about an option that runs its value.
@@ -75,9 +85,14 @@ const MOST_MENTIONS: usize = 2_048;
 /// Mentions a word and its pieces, each of which could be a file: after `=`, `@` or `:`, after the letter of an option,
 /// or in a text that may be a command. The total is at most a few times the length of the word.
 pub(crate) fn mention(word: &Word, effects: &mut CommandEffects) {
-    let Some(text) = word.literal() else {
-        effects.files.push((FileEffect::Mention, word.clone()));
-        return;
+    let text = match word {
+        Word::Literal(text) => text.as_str(),
+        // A name with a number or a date in it is a path only if it is written like one.
+        Word::Stamp(text) if !text.contains('/') => return,
+        Word::Stamp(_) | Word::Pattern(_) | Word::Pieces(_) | Word::Token(_) | Word::Unknown(_) => {
+            effects.files.push((FileEffect::Mention, word.clone()));
+            return;
+        }
     };
     let letter = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
     let letter = letter.and_then(|rest| rest.char_indices().nth(1).map(|(at, _)| &rest[at..]));

@@ -16,12 +16,27 @@ use crate::shell::{Doubt, DoubtKind, Invocation, StandardInput, Word};
 pub(crate) fn look_into(name: &str, arguments: &[Word], invocation: &Invocation, effects: &mut CommandEffects) {
     match (name, arguments) {
         ("sed" | "gsed", _) => SED.look_into(arguments, effects),
-        ("awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk", _) => AWK.look_into(arguments, effects),
+        ("awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk", _) => {
+            AWK.look_into(arguments, effects);
+            let reads = arguments.iter().filter_map(Word::literal).filter(|text| text.contains("getline"));
+            let reads: Vec<&str> = reads.collect();
+            // A name that is put together is not among the strings.
+            if reads.iter().any(|text| text.matches("getline").count() != text.matches("< \"").count()) {
+                foreign_code(effects, "the file that an `awk` program reads".to_owned());
+            }
+            let texts = reads.into_iter().flat_map(strings);
+            effects.files.extend(texts.map(|text| (FileEffect::InCode, Word::Literal(text.to_owned()))));
+        }
         // Filters that read files by themselves.
         ("jq" | "yq", _) => {
             let reads = |text: &&str| ["load", "import", "include"].iter().any(|name| text.contains(name));
             let texts = arguments.iter().filter_map(Word::literal).filter(reads).flat_map(strings);
             effects.files.extend(texts.map(|text| (FileEffect::InCode, Word::Literal(text.to_owned()))));
+            // Without an expression the first word of `yq` is a file.
+            let operand = arguments.iter().find(|word| !word.shown().starts_with('-'));
+            if let (Some(word), "yq") = (operand, name) {
+                effects.files.push((FileEffect::Mention, word.clone()));
+            }
         }
         ("deno", [Word::Literal(first), rest @ ..]) if first == "eval" => {
             rest.iter().for_each(|word| code(name, word, effects));
@@ -142,7 +157,9 @@ fn code(language: &str, word: &Word, effects: &mut CommandEffects) {
     let mut names = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     let power = names.find(|name| POWERS.contains(name));
     let quoted = matches!(language, "perl" | "ruby" | "php" | "julia") && text.contains(['`', '|'])
-        || language == "ruby" && text.contains("%x");
+        || language == "ruby" && text.contains("%x")
+        || language.starts_with("lua") && text.contains("execute")
+        || text.contains("environ") && text.contains("http");
     if let Some(power) = power.or(quoted.then_some("`")) {
         foreign_code(effects, format!("`{language}` code that could run programs or remove files (`{power}`)"));
     }
@@ -164,7 +181,8 @@ fn opens_unnamed(code: &str) -> Option<&'static str> {
                 let known = ["sys.argv[", "process.argv[", "sys.stdin", ")"];
                 let number =
                     rest.split([',', ')']).next().is_some_and(|name| name.trim().bytes().all(|b| b.is_ascii_digit()));
-                if number || known.iter().any(|known| rest.starts_with(known)) {
+                let name = rest.split([',', ')', '.']).next().unwrap_or_default().trim();
+                if number || known.iter().any(|known| rest.starts_with(known)) || is_only_text(code, name) {
                     continue;
                 }
                 return Some(opener);
@@ -177,6 +195,49 @@ fn opens_unnamed(code: &str) -> Option<&'static str> {
         }
     }
     None
+}
+
+/// Whether a variable of the code is only ever set to quoted strings, which are checked like all strings.
+fn is_only_text(code: &str, name: &str) -> bool {
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if !is_name || name.starts_with(|c: char| c.is_ascii_digit()) {
+        return false;
+    }
+    let mut set = 0;
+    for (at, _) in code.match_indices(name) {
+        let (before, after) = (&code[..at], code[at + name.len()..].trim_start());
+        let part_of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        if before.ends_with(part_of_name) || code[at + name.len()..].starts_with(part_of_name) {
+            continue;
+        }
+        // A loop, an import, a parameter or a second target sets it to something else.
+        let word_before = before.trim_end().rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        if matches!(word_before, "for" | "as" | "def" | "lambda" | "import" | "global" | "in" | "function")
+            || before.trim_end().ends_with(':') && after.starts_with('=')
+        {
+            return false;
+        }
+        let Some(value) = after.strip_prefix('=').filter(|rest| !rest.starts_with('=')) else {
+            let assigns = ["+=", "-=", "*=", "|=", "%=", ":="].iter().any(|sign| after.starts_with(sign));
+            let line = before.rsplit(['\n', ';']).next().unwrap_or_default();
+            let is_target = after.starts_with(',')
+                && !line.contains('(')
+                && after.split(['\n', ';']).next().is_some_and(|line| line.contains('='));
+            if assigns || is_target {
+                return false;
+            }
+            continue;
+        };
+        let value = value.trim_start();
+        let Some(quote) = value.chars().next().filter(|c| "'\"`".contains(*c)) else { return false };
+        let Some((text, rest)) = value[1..].split_once(quote) else { return false };
+        let ends = rest.trim_start_matches(' ');
+        if text.contains(['\\', '$']) || !(ends.is_empty() || ends.starts_with(['\n', ';', '#'])) {
+            return false;
+        }
+        set += 1;
+    }
+    set > 0
 }
 
 /// Returns the quoted strings in a piece of code.
@@ -238,7 +299,13 @@ impl StreamEditor {
                     given = true;
                     scripts.push(word);
                 }
-                Argument::Option(option, _) => given |= self.files.contains(&option),
+                Argument::Option(option, value) => {
+                    let is_file = self.files.contains(&option);
+                    given |= is_file;
+                    if is_file && value.is_some_and(|word| is_input(&word)) {
+                        foreign_code(effects, format!("{} from the standard input", self.script));
+                    }
+                }
                 Argument::Operand(word) => {
                     operand.get_or_insert_with(|| word.clone());
                     if !self.permutes {
@@ -255,16 +322,36 @@ impl StreamEditor {
     }
 }
 
+/// Removes strings and regular expressions from an `awk` program.
+fn without_literals(program: &str) -> String {
+    let mut rest = String::with_capacity(program.len());
+    let mut inside = None;
+    let mut characters = program.chars();
+    while let Some(c) = characters.next() {
+        match inside {
+            Some(end) if c == end => inside = None,
+            Some(_) if c == '\\' => _ = characters.next(),
+            Some(_) => {}
+            None if c == '"' => inside = Some('"'),
+            // A slash after a value divides.
+            None if c == '/' && !rest.trim_end().ends_with(|c: char| c.is_alphanumeric() || c == ')' || c == '_') => {
+                inside = Some('/');
+            }
+            None => rest.push(c),
+        }
+    }
+    if inside.is_some() { program.to_owned() } else { rest }
+}
+
 fn awk_does_more(program: &str) -> bool {
+    let plain = without_literals(program);
+    let program = plain.as_str();
     let pipes = program.replace("||", "").contains('|');
     let calls = program.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     let statements = program.split(['}', ';', '\n']);
     let redirects =
         statements.filter_map(|text| text.find("print").map(|at| &text[at..])).any(|rest| rest.contains('>'));
-    pipes
-        || redirects
-        || program.contains('@')
-        || calls.into_iter().any(|name| matches!(name, "system" | "getline" | "ARGV"))
+    pipes || redirects || program.contains('@') || calls.into_iter().any(|name| matches!(name, "system" | "ARGV"))
 }
 
 fn shortened(text: &str) -> String {

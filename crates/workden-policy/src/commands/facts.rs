@@ -6,10 +6,11 @@ use workden_core::{Execution, ExecutionInput, VirtualPath};
 
 use super::{
     command_effects::{effects, handed_on},
-    danger::{Danger, dangers, dangers_of, deduplicated, is_harmless_device},
+    danger::{Danger, dangers, dangers_of, deduplicated, is_harmless_device, names_metadata},
     effects::CommandEffects,
     file_effect::FileEffect,
     named_paths::{NamedPath, named_paths},
+    unknown_words,
 };
 use crate::{
     Action,
@@ -41,7 +42,7 @@ const MOST_NAMED: usize = 2_048;
 impl CommandFacts {
     /// Determines the effects of a command line in a directory.
     pub(crate) fn of(script: &str, directory: &VirtualPath) -> Self {
-        Self::from_analysis(analyse(script, directory, StandardInput::Inherited), directory)
+        Self::from_analysis(script, analyse(script, directory, StandardInput::Inherited), directory)
     }
 
     /// Determines the effects of an execution, including its variables and its later input.
@@ -52,18 +53,24 @@ impl CommandFacts {
         };
         let mut analysis = analyse(&execution.script, directory, input);
         analysis.doubts.extend(execution.environment.keys().filter_map(|name| doubt_of_variable(name)));
-        Self::from_analysis(analysis, directory)
+        Self::from_analysis(&execution.script, analysis, directory)
     }
 
-    fn from_analysis(analysis: Analysis, directory: &VirtualPath) -> Self {
+    fn from_analysis(script: &str, analysis: Analysis, directory: &VirtualPath) -> Self {
         let done: Vec<CommandEffects> = analysis.invocations.iter().map(effects).collect();
         let mut gathered = FactCollector {
             directory,
             files: Vec::new(),
-            doubts: analysis.doubts.clone(),
+            // Whether an unknown argument matters is decided for each program.
+            doubts: analysis.doubts.iter().filter(|doubt| doubt.kind != DoubtKind::Argument).cloned().collect(),
             dangers: dangers(&analysis, &done),
             texts: 0,
         };
+        let words = analysis.invocations.iter().flat_map(|invocation| &invocation.argv);
+        if names_metadata(script) || words.filter_map(Word::literal).any(names_metadata) {
+            let why = "it names the address at which a cloud gives out its credentials".to_owned();
+            gathered.dangers.push(Danger { action: Action::Ask, why });
+        }
         analysis.redirections.iter().for_each(|redirection| gathered.redirection(redirection));
         for (invocation, done) in analysis.invocations.iter().zip(done) {
             gathered.handed_on(invocation);
@@ -101,6 +108,7 @@ impl FactCollector<'_> {
     fn handed_on(&mut self, invocation: &Invocation) {
         let Some(inner) = handed_on(invocation) else { return };
         let done = effects(&inner);
+        self.doubts.extend(unknown_words::doubts(&inner, &done));
         let one = Analysis::of(vec![inner]);
         let found = dangers(&one, std::slice::from_ref(&done));
         self.dangers.extend(found.into_iter().map(|danger| Danger { action: Action::Ask, ..danger }));
@@ -108,11 +116,12 @@ impl FactCollector<'_> {
     }
 
     fn invocation(&mut self, invocation: &Invocation, done: CommandEffects) {
+        self.doubts.extend(unknown_words::doubts(invocation, &done));
         self.doubts.extend(done.doubts);
         for (touch, word) in done.files {
             let at = named_paths(&word, &invocation.directories);
             let is_lost = at.iter().any(|place| matches!(place, NamedPath::Unknown(_)));
-            if is_lost && !touch.is_only_named() && !matches!(word, Word::Unknown(_)) {
+            if is_lost && !touch.is_only_named() && !matches!(word, Word::Unknown(_) | Word::Token(_)) {
                 let about = format!("the directory of `{}`", word.shown());
                 self.doubts.push(Doubt::new(DoubtKind::NotLiteral, about));
             }

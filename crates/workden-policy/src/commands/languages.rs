@@ -54,6 +54,7 @@ const FOREIGN: &[Foreign] = &[
     },
     Foreign { names: &["expect", "gdb", "lldb"], options: &["-c", "-ex", "-o", "--eval-command", "-iex"], signs: &[] },
     Foreign { names: &["ed", "ex", "vi", "vim", "nvim", "view", "dc", "irb", "pry", "tclsh"], options: &[], signs: &[] },
+    Foreign { names: &["m4"], options: &["*"], signs: &["syscmd"] },
     Foreign {
         names: &["sqlite3"],
         options: &["*"],
@@ -70,12 +71,12 @@ const FOREIGN: &[Foreign] = &[
 #[rustfmt::skip]
 pub(crate) const POWERS: &[&str] = &[
     "system", "popen", "popen2", "popen3", "Popen", "subprocess", "exec", "execl", "execle", "execlp", "execv", "execve",
-    "execvp", "execvpe", "execSync", "execFile", "execute", "binding", "b64decode", "fromhex", "fromCharCode", "chr",
+    "execvp", "execvpe", "execSync", "execFile", "binding", "b64decode", "fromhex", "fromCharCode", "chr",
     "execFileSync", "spawn", "spawnSync", "spawnl", "spawnv", "posix_spawn", "fork", "forkpty", "pty", "rmtree",
     "unlink", "unlinkSync", "rmdir", "rmdirSync", "rmSync", "rm", "removedirs", "remove", "remove_tree", "shutil",
     "child_process", "kill", "killpg", "eval", "__import__", "importlib", "import_module", "ctypes", "qx", "FileUtils",
     "shell_exec", "passthru", "proc_open", "pcntl_exec", "runpy", "Deno", "truncate", "chmod", "chown", "symlink",
-    "rename", "replace_file", "setuid", "getattr", "__builtins__", "globals", "compile", "codecs", "dlopen",
+    "rename", "replace_file", "setuid", "getattr", "__builtins__", "globals", "codecs", "dlopen",
 ];
 
 /// Names in code that open files.

@@ -33,14 +33,22 @@ const GIT: &[&str] = &[
 
 /// Subcommands of git that only look with these arguments alone.
 const GIT_LISTS: &[(&str, &[&str])] = &[
-    ("branch", &["-a", "-r", "-v", "-vv", "--all", "--remotes", "--list", "--show-current", "--no-color"]),
+    ("branch", &["-a", "-r", "-v", "-vv", "--all", "--remotes", "--show-current", "--no-color"]),
     ("remote", &["-v", "--verbose"]),
-    ("tag", &["-l", "--list", "-n"]),
-    ("reflog", &[]),
+    ("tag", &["-n"]),
 ];
 
 /// Subcommands of git that only look with this argument.
-const GIT_WITH: &[(&str, &str)] = &[("stash", "list"), ("worktree", "list"), ("config", "--list"), ("config", "-l")];
+const GIT_WITH: &[(&str, &str)] = &[
+    ("stash", "list"),
+    ("worktree", "list"),
+    ("config", "--list"),
+    ("config", "-l"),
+    ("config", "--get"),
+    ("branch", "--list"),
+    ("tag", "--list"),
+    ("tag", "-l"),
+];
 
 /// Options of git that write a file, run a program, or leave the repository; in full, because git accepts beginnings.
 const GIT_DOES: &[&str] =
@@ -61,6 +69,7 @@ pub(crate) fn only_looks(invocation: &Invocation, directory: &VirtualPath) -> bo
         ("git", arguments) => git(arguments),
         ("go", ["version"]) | ("node", ["-v"]) | ("command", ["-v", ..]) => true,
         (name, ["--version"]) if VERSIONS.contains(&name) => true,
+        ("python" | "python3", ["-V"]) => true,
         ("date", arguments) => arguments.iter().all(|word| word.starts_with('+') || *word == "-u"),
         ("cd", [to]) => !to.starts_with('-') && !to.is_empty(),
         ("sed", ["-n", script, files @ ..]) => prints_lines(script) && files.iter().all(|file| !file.starts_with('-')),
@@ -96,12 +105,23 @@ fn git(arguments: &[&str]) -> bool {
         ["--no-pager" | "-P", rest @ ..] => rest,
         all => all,
     };
-    let Some((subcommand, arguments)) = arguments.split_first() else { return false };
+    let Some((subcommand, arguments)) = arguments.split_first() else { return true };
+    // One more word is a name, a pattern or a range of settings.
+    let is_one = |rest: &[&str]| {
+        matches!(rest, [] | ["--local" | "--global"]) || matches!(rest, [word] if !word.starts_with('-'))
+    };
+    if let [with, rest @ ..] = arguments
+        && GIT_WITH.iter().any(|(name, only)| name == subcommand && with == only)
+    {
+        return is_one(rest);
+    }
     if let Some((_, allowed)) = GIT_LISTS.iter().find(|(name, _)| name == subcommand) {
         return arguments.iter().all(|word| allowed.contains(word));
     }
-    if GIT_WITH.iter().any(|(name, with)| name == subcommand && arguments == [*with]) {
-        return true;
+    if *subcommand == "reflog" {
+        return arguments.iter().all(|word| {
+            word.trim_start_matches("-n").trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit())
+        });
     }
     let does_more = |word: &&str| {
         let name = word.split('=').next().unwrap_or(word);
@@ -110,11 +130,20 @@ fn git(arguments: &[&str]) -> bool {
     GIT.contains(subcommand) && !arguments.iter().any(does_more)
 }
 
-/// Whether a script of `sed -n` only prints lines by their numbers: `5p`, `10,20p`, `10,$p`.
+/// Whether a script of `sed -n` only prints lines, by their numbers or by a plain text in them: `5p`, `10,20p`,
+/// `1p;10p`, `/^class /p`.
 fn prints_lines(script: &str) -> bool {
-    let Some(lines) = script.strip_suffix('p') else { return false };
     let is_number = |text: &str| text == "$" || !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    lines.split_once(',').map_or_else(|| is_number(lines), |(first, last)| is_number(first) && is_number(last))
+    let is_text = |text: &str| {
+        text.strip_prefix('/')
+            .and_then(|rest| rest.strip_suffix('/'))
+            .is_some_and(|inside| !inside.contains(['/', '\n']))
+    };
+    let is_address = |text: &str| is_number(text) || is_text(text);
+    script.split(';').all(|command| {
+        let Some(lines) = command.trim().strip_suffix('p') else { return false };
+        is_address(lines) || lines.split_once(',').is_some_and(|(first, last)| is_address(first) && is_address(last))
+    })
 }
 
 fn only_options(arguments: &[&str], allowed: &[&str]) -> bool {
@@ -133,8 +162,9 @@ fn stays(invocation: &Invocation, directory: &VirtualPath) -> bool {
         WorkingDirectories::Unknown => false,
     };
     runs_here
-        && effects(invocation)
-            .files
-            .iter()
-            .all(|(_, word)| named_paths(word, &invocation.directories).iter().all(|place| is_open(place, directory)))
+        && effects(invocation).files.iter().all(|(_, word)| {
+            // The commands of a process substitution are judged themselves.
+            let is_process = matches!(word, Word::Unknown(written) if written.starts_with("<("));
+            is_process || named_paths(word, &invocation.directories).iter().all(|place| is_open(place, directory))
+        })
 }

@@ -16,5 +16,6 @@ mod programs;
 mod rule_reasons;
 mod sed_script;
 mod special_programs;
+mod unknown_words;
 
 pub use judgement::{CommandJudgement, Reason, ReasonKind};

@@ -22,10 +22,15 @@ pub(crate) const HOME: &str = "/home/~";
 /// Returns the paths that a word could name.
 pub(crate) fn named_paths(word: &Word, directories: &WorkingDirectories) -> Vec<NamedPath> {
     let text = match word {
-        Word::Unknown(written) => return vec![NamedPath::Unknown(written.clone())],
-        Word::Literal(text) | Word::Pattern(text) => text,
+        Word::Token(written) | Word::Unknown(written) => return vec![NamedPath::Unknown(written.clone())],
+        Word::Literal(text) | Word::Pattern(text) | Word::Pieces(text) | Word::Stamp(text) => text,
     };
-    let is_pattern = matches!(word, Word::Pattern(_));
+    let is_pattern = match word {
+        Word::Pattern(_) | Word::Stamp(_) => true,
+        // Names in a directory are judged like the directory.
+        Word::Pieces(text) => text.contains(['*', '?', '[']),
+        Word::Literal(_) | Word::Token(_) | Word::Unknown(_) => false,
+    };
     let rooted = match text.strip_prefix('~') {
         Some("") => Some(HOME.to_owned()),
         Some(rest) if rest.starts_with('/') => Some(format!("{HOME}{rest}")),

@@ -17,7 +17,8 @@ pub(crate) fn dd(arguments: &[Word], effects: &mut CommandEffects) {
         let Some((key, value)) = word.shown().split_once('=') else { continue };
         let value = match word {
             Word::Literal(_) | Word::Pattern(_) => Word::Literal(value.to_owned()),
-            Word::Unknown(_) => Word::Unknown(value.to_owned()),
+            Word::Stamp(_) => Word::Stamp(value.to_owned()),
+            Word::Pieces(_) | Word::Token(_) | Word::Unknown(_) => Word::Unknown(value.to_owned()),
         };
         match key {
             "if" => effects.files.push((FileEffect::Read, value)),
@@ -132,6 +133,8 @@ pub(crate) fn fd(arguments: &[Word], effects: &mut CommandEffects) {
 /// Adds the effects of `git`, whose subcommands are separate programs.
 pub(crate) fn git(arguments: &[Word], effects: &mut CommandEffects) {
     let operands = || arguments.iter().skip(1).filter(|word| !word.shown().starts_with('-'));
+    let output = arguments.iter().filter_map(|word| word.literal()?.strip_prefix("--output="));
+    effects.files.extend(output.map(|file| (FileEffect::Write, Word::Literal(file.to_owned()))));
     match arguments.first().and_then(Word::literal) {
         Some("rm") => effects.files.extend(operands().map(|word| (FileEffect::Delete, word.clone()))),
         Some("mv") => effects.files.extend(operands().map(|word| (FileEffect::Move, word.clone()))),

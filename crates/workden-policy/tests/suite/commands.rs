@@ -75,14 +75,47 @@ fn the_system_is_protected_where_everything_else_may_be_written() {
     check(include_str!("corpus/system.txt"), [Ask, Deny, Deny, Ask]);
 }
 
+/// The share of innocent commands that `permissive` may ask about, in per mille.
+const MOST_ASKED: usize = 20;
+
+#[test]
+fn few_questions_are_asked_about_what_agents_type_all_day() {
+    let policy = Policy::new().with_rules(&Preset::Permissive.ruleset()).unwrap();
+    let directory = VirtualPath::parse("/workspace").unwrap();
+    let lists =
+        [include_str!("corpus/innocent.txt"), include_str!("corpus/benign.txt"), include_str!("corpus/looking.txt")];
+    for list in lists {
+        let judged = |line: &str| policy.judge_command(&line.replace('␤', "\n"), &directory).action();
+        let asked: Vec<&str> = list.lines().filter(|line| judged(line) == Ask).collect();
+        let denied: Vec<&str> = list.lines().filter(|line| judged(line) == Deny).collect();
+        assert!(denied.is_empty(), "{denied:?}");
+        let share = asked.len() * 1_000 / list.lines().count();
+        assert!(share < MOST_ASKED, "{share} per mille: {}", asked.join("\n"));
+    }
+}
+
+#[test]
+fn no_hostile_command_is_allowed() {
+    let directory = VirtualPath::parse("/workspace").unwrap();
+    for preset in Preset::ALL {
+        let policy = Policy::new().with_rules(&preset.ruleset()).unwrap();
+        let judged = |line: &&str| policy.judge_command(&line.replace('␤', "\n"), &directory).action() == Allow;
+        let allowed: Vec<&str> = include_str!("corpus/hostile.txt").lines().filter(judged).collect();
+        assert!(allowed.is_empty(), "under {preset}:\n{}", allowed.join("\n"));
+    }
+}
+
 #[test]
 fn the_corpus_is_as_large_as_it_should_be() {
     let count = |list: &str| list.lines().count();
-    let benign = count(include_str!("corpus/benign.txt")) + count(include_str!("corpus/looking.txt"));
+    let innocent = count(include_str!("corpus/benign.txt"))
+        + count(include_str!("corpus/looking.txt"))
+        + count(include_str!("corpus/innocent.txt"));
     let others = count(include_str!("corpus/dangerous.txt"))
         + count(include_str!("corpus/doubtful.txt"))
+        + count(include_str!("corpus/hostile.txt"))
         + count(include_str!("corpus/system.txt"));
-    assert!(benign >= 180 && others >= 180, "{benign} benign, {others} others");
+    assert!(innocent >= 2_000 && others >= 500, "{innocent} innocent, {others} others");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! Invariant: a list ends at the first token that cannot start a command, and the caller checks that
 //! token. So a stray `)`, `fi` or `;;` is an error of the outermost list.
 
+use std::rc::Rc;
+
 use super::{
     cursor::{Parsed, Parser},
     modes::WordContext,
@@ -232,7 +234,7 @@ impl Parser<'_, '_> {
     fn function_body(&mut self, name: String) -> Parsed<CommandNode> {
         self.skip_lines()?;
         self.nested(Nesting::Other, |parser| match parser.compound()? {
-            Some(body) => Ok(CommandNode::Function { name, body: Box::new(body) }),
+            Some(body) => Ok(CommandNode::Function { name, body: Rc::new(body) }),
             None => parser.unexpected("the body of a function"),
         })
     }
@@ -329,6 +331,7 @@ fn assignment(mut word: RawWord) -> Result<Assign, RawWord> {
     };
     let Some(WordPart::Plain(text)) = word.parts.get(head) else { return Err(word) };
     let Some((before, value)) = text.split_once('=') else { return Err(word) };
+    let appends = before.ends_with('+');
     let before = before.strip_suffix('+').unwrap_or(before);
     if head == 0 && !is_name(before) {
         return Err(word);
@@ -343,5 +346,5 @@ fn assignment(mut word: RawWord) -> Result<Assign, RawWord> {
         }
     }
     word.parts.insert(0, WordPart::Plain(value));
-    Ok(Assign { name, subscript, value: word })
+    Ok(Assign { name, subscript, appends, value: word })
 }

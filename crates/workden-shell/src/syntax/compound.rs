@@ -84,7 +84,6 @@ impl Parser<'_, '_> {
         if self.peek() == Some(b'(') {
             return match self.arithmetic()? {
                 Some(arithmetic) => {
-                    self.doubts.push("`for ((...))`, which sh does not support");
                     let body = self.loop_body()?;
                     Ok(Compound::Loop {
                         variable: None,

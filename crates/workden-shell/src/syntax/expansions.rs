@@ -72,7 +72,7 @@ impl Parser<'_, '_> {
                     Some(inner) => WordPart::Arithmetic(inner),
                     // Versions differ in which of the two it is.
                     None if self.peek_after(1) == Some(b'(') => return self.unexpected("`))`"),
-                    None => WordPart::Command(self.substitution()?),
+                    None => WordPart::Command { script: self.substitution()?, splitting: quotes.splitting() },
                 };
                 parts.0.push(part);
             }
@@ -92,13 +92,16 @@ impl Parser<'_, '_> {
                 self.at += 1;
                 parts.0.push(WordPart::Number);
             }
-            Some(b'@' | b'*' | b'-' | b'0'..=b'9') => {
+            Some(byte @ (b'@' | b'*' | b'-' | b'0'..=b'9')) => {
                 self.at += 1;
-                parts.0.push(WordPart::Parameter(Parameter::default()));
+                let name = Some(char::from(byte).to_string()).filter(|_| byte != b'-');
+                let splitting = quotes.splitting();
+                parts.0.push(WordPart::Parameter(Parameter { name, splitting, ..Parameter::default() }));
             }
             Some(b'_' | b'a'..=b'z' | b'A'..=b'Z') => {
-                self.name();
-                parts.0.push(WordPart::Parameter(Parameter::default()));
+                let name = Some(self.name().to_owned());
+                let splitting = quotes.splitting();
+                parts.0.push(WordPart::Parameter(Parameter { name, splitting, ..Parameter::default() }));
             }
             _ => parts.text("$", quotes),
         }
@@ -173,7 +176,7 @@ impl Parser<'_, '_> {
         self.budget.enter(Nesting::Other)?;
         let script = super::parse(&text, self.budget)?;
         self.budget.leave(Nesting::Other);
-        parts.0.push(WordPart::Command(script));
+        parts.0.push(WordPart::Command { script, splitting: quotes.splitting() });
         Ok(())
     }
 

@@ -28,7 +28,7 @@ impl Parser<'_, '_> {
                 }
                 WordPart::Number
                 | WordPart::Parameter(_)
-                | WordPart::Command(_)
+                | WordPart::Command { .. }
                 | WordPart::Arithmetic(_)
                 | WordPart::Process(_)
                 | WordPart::Array(_)

@@ -19,8 +19,8 @@ mod word_parts;
 mod words;
 
 pub(crate) use tree::{
-    Assign, CommandNode, Compound, Connector, Item, Pipeline, RawWord, Redirect, RedirectSource, RedirectTarget,
-    RunMode, Script, Simple, WordPart, is_name,
+    Assign, CommandNode, Compound, Connector, Item, Parameter, Pipeline, RawWord, Redirect, RedirectSource,
+    RedirectTarget, RunMode, Script, Simple, Splitting, WordPart, is_name,
 };
 
 use cursor::Parser;

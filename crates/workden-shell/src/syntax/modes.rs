@@ -1,5 +1,7 @@
 //! The context of the text that the parser reads.
 
+use super::tree::Splitting;
+
 /// The position of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WordContext {
@@ -25,6 +27,13 @@ pub(super) enum Quotes {
     Arithmetic,
     /// The subscript of an assignment, up to `]`.
     Subscript,
+}
+
+impl Quotes {
+    /// Returns how the values of expansions are used in these quotes.
+    pub(super) fn splitting(self) -> Splitting {
+        if self == Self::None { Splitting::Splits } else { Splitting::Whole }
+    }
 }
 
 /// Whether leading tabs are removed.

@@ -1,7 +1,7 @@
 //! `${...}` and arithmetic.
 //!
-//! Invariant: the values of expansions are never known here, so only two facts matter: the commands nested in them, and
-//! whether they evaluate text as code.
+//! Invariant: the values of expansions are not known here, so only these facts matter: the variable and the operator,
+//! the commands nested in them, and whether they evaluate text as code.
 
 use super::{
     cursor::{Parsed, Parser},
@@ -15,10 +15,14 @@ impl Parser<'_, '_> {
     /// Reads the rest of `${...}`.
     pub(super) fn parameter(&mut self, quotes: Quotes) -> Parsed<Parameter> {
         self.skip_joins();
-        let mut parameter = Parameter::default();
+        let mut parameter = Parameter { splitting: quotes.splitting(), ..Parameter::default() };
+        let mut hash = false;
         match self.peek() {
             // `${#x}` is a length, `${#}` and `${#-y}` are about the parameter `#`.
-            Some(b'#') => self.at += 1,
+            Some(b'#') => {
+                self.at += 1;
+                hash = true;
+            }
             Some(b'!') => {
                 self.at += 1;
                 parameter.evaluates = true;
@@ -35,15 +39,30 @@ impl Parser<'_, '_> {
             }
         }
         let (operator, following) = (self.peek(), self.peek_after(1));
+        let is_positional = name.len() == 1 && name.bytes().all(|byte| byte.is_ascii_digit());
+        let is_variable =
+            (name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || is_positional) && !parameter.evaluates;
+        parameter.length = hash && is_variable && operator == Some(b'}');
+        parameter.name = (is_variable && !hash).then(|| name.clone());
         match (operator, following) {
             (Some(b':'), Some(b'=')) | (Some(b'='), _) => parameter.sets = Some(name),
             (Some(b':'), Some(b'-' | b'+' | b'?')) => {}
             (Some(b'}' | b'-' | b'+' | b'?' | b'#' | b'%' | b'/' | b'^' | b','), _) => {}
+            (Some(b'['), _) if self.is_plain_subscript() => {
+                parameter.length = hash && is_variable;
+            }
             // Subscripts, substrings and `@` operators evaluate text.
             _ => parameter.evaluates = true,
         }
         parameter.inner = self.parameter_word(quotes)?;
         Ok(parameter)
+    }
+
+    /// Whether `[@]`, `[*]` or a number in brackets follows, right before the brace.
+    fn is_plain_subscript(&self) -> bool {
+        let rest = self.rest();
+        let Some((inside, _)) = rest.strip_prefix('[').and_then(|rest| rest.split_once("]}")) else { return false };
+        matches!(inside, "@" | "*") || !inside.is_empty() && inside.bytes().all(|byte| byte.is_ascii_digit())
     }
 
     /// Reads the text between the name and the brace.

@@ -47,7 +47,7 @@ pub(crate) struct Pipeline {
 pub(crate) enum CommandNode {
     Simple(Simple),
     Compound(Compound, Vec<Redirect>),
-    Function { name: String, body: Box<CommandNode> },
+    Function { name: String, body: Rc<CommandNode> },
     Coprocess(Box<CommandNode>),
 }
 
@@ -64,6 +64,8 @@ pub(crate) struct Assign {
     pub(crate) name: String,
     /// The subscript of `name[subscript]=value`.
     pub(crate) subscript: Vec<WordPart>,
+    /// Whether the value is added to the present one: `name+=value`.
+    pub(crate) appends: bool,
     pub(crate) value: RawWord,
 }
 
@@ -156,7 +158,7 @@ pub(crate) enum WordPart {
     /// `$x`, `${x...}`.
     Parameter(Parameter),
     /// `$(...)` and backticks.
-    Command(Script),
+    Command { script: Script, splitting: Splitting },
     /// `$((...))`.
     Arithmetic(Vec<WordPart>),
     /// `<(...)`, `>(...)`.
@@ -169,10 +171,25 @@ pub(crate) enum WordPart {
     Balanced(Vec<WordPart>),
 }
 
+/// Whether the shell splits the value of an expansion at blanks and expands patterns in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Splitting {
+    /// Outside of quotes.
+    #[default]
+    Splits,
+    /// Within quotes.
+    Whole,
+}
+
 /// An expansion of a parameter.
 #[derive(Debug, Default)]
 pub(crate) struct Parameter {
-    /// The parts nested in the expansion.
+    /// The variable; `None` for positional and special parameters.
+    pub(crate) name: Option<String>,
+    pub(crate) splitting: Splitting,
+    /// Whether this is a length: `${#x}`.
+    pub(crate) length: bool,
+    /// The operator and the parts nested in the expansion.
     pub(crate) inner: Vec<WordPart>,
     /// The variable that `${x:=y}` sets.
     pub(crate) sets: Option<String>,

@@ -5,6 +5,7 @@ mod directories;
 mod evasions;
 mod limits;
 mod rendering;
+mod variables;
 mod wrappers;
 
 use rendering::check;

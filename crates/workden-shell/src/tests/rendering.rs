@@ -1,8 +1,9 @@
 //! An analysis in one line, for tables.
 //!
 //! Commands are separated by ` ; `. The wrappers (`env>`) and the variables of a command are in front of it; after it
-//! are its directories if they are not `/w` (`@/w/a,/w`), and `<` if its input is fed. A pattern is in `/.../`, an
-//! unknown word in `?...?`, a word with blanks in quotes. Files follow ` | ` as `<name`, `>name` or `<>name`, doubts
+//! are its directories if they are not `/w` (`@/w/a,/w`), and `<` if its input is fed, `<<` if it is a file. A pattern is
+//! in `/.../`, pieces of names in `//...//`, a name with a number in `#...#`, a token in `=...=`, an unknown word in
+//! `?...?`, a word with blanks in quotes. Files follow ` | ` as `<name`, `>name` or `<>name`, doubts
 //! follow ` ! `.
 
 use workden_core::VirtualPath;
@@ -32,6 +33,7 @@ pub(super) fn rendered(analysis: &Analysis) -> String {
             DoubtKind::Syntax => "syntax",
             DoubtKind::TooMuch => "much",
             DoubtKind::NotLiteral => "unknown",
+            DoubtKind::Argument => "argument",
             DoubtKind::Construct => "construct",
             DoubtKind::Environment => "environment",
             DoubtKind::ForeignCode => "foreign",
@@ -59,8 +61,10 @@ fn invocation(invocation: &Invocation) -> String {
     let argv: Vec<String> = invocation.argv.iter().map(word).collect();
     text.push_str(&argv.join(" "));
     text.push_str(&place(&invocation.directories));
-    if invocation.input == StandardInput::Fed {
-        text.push_str(" <");
+    match invocation.input {
+        StandardInput::Inherited => {}
+        StandardInput::Fed => text.push_str(" <"),
+        StandardInput::File => text.push_str(" <<"),
     }
     text
 }
@@ -89,6 +93,9 @@ fn word(word: &Word) -> String {
         Word::Literal(text) if text.is_empty() || text.contains([' ', '\n', ';']) => format!("{text:?}"),
         Word::Literal(text) => text.clone(),
         Word::Pattern(text) => format!("/{text}/"),
+        Word::Pieces(text) => format!("//{text}//"),
+        Word::Stamp(text) => format!("#{text}#"),
+        Word::Token(text) => format!("={text}="),
         Word::Unknown(text) => format!("?{text}?"),
     }
 }

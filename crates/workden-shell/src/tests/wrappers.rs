@@ -84,33 +84,33 @@ fn shells_and_evaluated_text_are_parsed() {
     check("bash +x -c 'rm x'", "bash +x -c \"rm x\" ! construct");
     check("bash -O extglob -c 'rm x'", "bash -O extglob -c \"rm x\" ! construct");
     check("sh -c \"sh -c 'rm x'\"", "sh>sh>rm x");
-    check("sh -c \"rm $x\"", "sh -c ?\"rm $x\"? ! unknown foreign");
+    check("sh -c \"rm $x\"", "sh -c ?\"rm $x\"? ! argument foreign");
     check("sh -c 'rm'\"'\" ", "sh>rm' ! syntax".replace("sh>rm' ", "").as_str());
     check("sh x.sh a", "sh x.sh a");
-    check("sh < x.sh", "sh < | <x.sh ! foreign");
+    check("sh < x.sh", "sh << | <x.sh");
     check("curl u | sh", "curl u ; sh < ! foreign");
     check("curl u | bash -s -- a", "curl u ; bash -s -- a < ! foreign");
     check("curl u | sudo bash", "curl u ; sudo bash < ; sudo>bash < ! foreign");
     check("curl u | env python3 -", "curl u ; env>python3 - < ! foreign");
     check("curl u | python3 -m json.tool", "curl u ; python3 -m json.tool <");
     check("curl u | { sh; }", "curl u ; sh < ! foreign");
-    check("exec < f; sh", "exec < ; sh < | <f ! foreign");
+    check("exec < f; sh", "exec << ; sh << | <f");
     check("sh <<'E'\nrm x\nE", "sh>rm x <");
     check("sh <<E\nrm $x\nE", "sh < ! foreign");
     check("sh <<< 'rm x'", "sh>rm x <");
-    check("sh <<< 'rm x' < f", "sh < | <f ! foreign");
+    check("sh <<< 'rm x' < f", "sh << | <f");
     check("source /dev/stdin <<< 'rm x'", "source /dev/stdin < ! foreign");
-    check("bash <(curl u)", "bash ?<(curl u)? ; curl u < ! unknown");
+    check("bash <(curl u)", "bash ?<(curl u)? ; curl u < ! argument");
     check("zsh -c 'rm x'", "zsh -c \"rm x\" ! foreign");
     check("eval rm x", "eval>rm x");
     check("eval 'rm x' ';' ls", "eval>rm x ; eval>ls");
-    check("eval \"$x\"", "eval ?\"$x\"? ! unknown foreign");
+    check("eval \"$x\"", "eval ?\"$x\"? ! argument foreign");
     check("eval \"eval 'rm x'\"", "eval>eval>rm x");
     check("eval 'if'", "! syntax");
     check("trap 'rm x; ls' EXIT INT", "trap>rm x ; trap>ls");
     check("trap - EXIT", "trap - EXIT");
     check("trap '' INT", "trap \"\" INT");
-    check("trap \"$x\" INT", "trap ?\"$x\"? INT ! unknown foreign");
+    check("trap \"$x\" INT", "trap ?\"$x\"? INT ! argument foreign");
     check("alias l='rm x'", "alias \"l=rm x\" ; alias>rm x ! construct");
     check("source x", "source x");
     check(". ./x", ". ./x");
@@ -118,12 +118,12 @@ fn shells_and_evaluated_text_are_parsed() {
 
 #[test]
 fn xargs_and_find() {
-    check("a | xargs rm", "a ; xargs>rm ?...? ! unknown");
-    check("a | xargs", "a ; xargs>echo ?...? ! unknown");
-    check("a | xargs -0 -n 1 -P4 rm -f", "a ; xargs>rm -f ?...? ! unknown");
-    check("a | xargs -I {} rm {} x", "a ; xargs>rm ?{}? x ! unknown");
-    check("a | xargs -I% sh -c 'rm %'", "a ; xargs>sh -c ?rm %? ! unknown foreign");
-    check("a | xargs sh -c 'rm x'", "a ; xargs>sh>rm x ! unknown");
+    check("a | xargs rm", "a ; xargs>rm ?...? ! argument");
+    check("a | xargs", "a ; xargs>echo ?...? ! argument");
+    check("a | xargs -0 -n 1 -P4 rm -f", "a ; xargs>rm -f ?...? ! argument");
+    check("a | xargs -I {} rm {} x", "a ; xargs>rm ?{}? x ! argument");
+    check("a | xargs -I% sh -c 'rm %'", "a ; xargs>sh -c ?rm %? ! argument foreign");
+    check("a | xargs sh -c 'rm x'", "a ; xargs>sh>rm x ! argument unknown");
     check("a | xargs --replace rm {}", "a ; xargs --replace rm {} < ! construct");
     check("a | xargs -a f rm", "a ; xargs -a f rm < ! construct");
     check("find . -name '*.pyc' -exec rm {} +", "find . -name *.pyc -exec rm {} + ; find>rm /./**/*.pyc/");
@@ -131,19 +131,19 @@ fn xargs_and_find() {
         "find src -name x -exec rm {} \\;",
         "find src -name x -exec rm {} ; ; find>rm /src/**/x/".replace("{} ;", "{} \";\"").as_str(),
     );
-    check("find . -exec rm {} +", "find . -exec rm {} + ; find>rm ?{}? ! unknown");
+    check("find . -exec rm {} +", "find . -exec rm {} + ; find>rm //.//");
     check(
         "find . -name x -o -name y -exec rm {} +",
-        "find . -name x -o -name y -exec rm {} + ; find>rm ?{}? ! unknown",
+        "find . -name x -o -name y -exec rm {} + ; find>rm /./**/x/ /./**/y/",
     );
-    check("find $x -name y -exec rm {} +", "find ?$x? -name y -exec rm {} + ; find>rm ?{}? ! unknown");
+    check("find $x -name y -exec rm {} +", "find ?$x? -name y -exec rm {} + ; find>rm ?{}? ! argument");
     check(
         "find . -exec a \\; -ok b \\;",
         "find . -exec a ; -ok b ; ; find>a ; find>b".replace("a ; -ok b ;", "a \";\" -ok b \";\"").as_str(),
     );
     check(
         "find . -exec sh -c 'rm \"$1\"' _ {} \\;",
-        "find . -exec sh -c \"rm \\\"$1\\\"\" _ {} \";\" ; find>sh>rm ?\"$1\"? ! unknown",
+        "find . -exec sh -c \"rm \\\"$1\\\"\" _ {} \";\" ; find>sh>rm //.//",
     );
     check("find . -exec a", "find . -exec a ! construct");
     check("find . -name x", "find . -name x");
@@ -182,5 +182,5 @@ fn git() {
     check("git clone ext::x", "git clone ext::x ! foreign");
     check("git config alias.x '!rm'", "git config alias.x !rm ! foreign");
     check("git config user.email a@b.c", "git config user.email a@b.c");
-    check("git $x", "git ?$x? ! unknown");
+    check("git $x", "git ?$x? ! argument");
 }

@@ -7,9 +7,10 @@ use std::collections::VecDeque;
 
 use super::Walker;
 use crate::{
-    analysis::{DoubtKind, Invocation, StandardInput, WorkingDirectories},
+    analysis::{DoubtKind, Invocation, StandardInput, Word, WorkingDirectories},
     directories::{After, joined, moved},
-    wrappers::{ScriptScope, WrappedRun, program, unwrap},
+    values::Value,
+    wrappers::{ScriptScope, Unwrapped, WrappedRun, program, unwrap},
 };
 
 /// How many wrappers and commands are examined for one command.
@@ -19,9 +20,6 @@ impl Walker {
     /// Records the commands that a command runs, and returns the directory of the shell afterwards.
     pub(super) fn invoke(&mut self, invocation: Invocation) -> After {
         let mut after = After::same(&self.directories);
-        for assignment in &invocation.assignments {
-            self.sets(&assignment.name);
-        }
         let mut queue = VecDeque::from([invocation]);
         let mut steps = 0;
         while let Some(invocation) = queue.pop_front() {
@@ -31,11 +29,26 @@ impl Walker {
                 self.analysis.invocations.push(invocation);
                 break;
             }
-            let unwrapped = unwrap(&invocation);
+            let read = match &self.piped {
+                Some(Value::Names(patterns)) => patterns.iter().cloned().map(Word::Pieces).collect(),
+                Some(Value::Token) => vec![Word::Token("...".to_owned())],
+                Some(Value::Number) => vec![Word::Stamp("*".to_owned())],
+                Some(Value::Stamp(pattern)) => vec![Word::Stamp(pattern.clone())],
+                Some(Value::Text(text)) if !text.contains(['\'', '"', '\\']) => {
+                    text.split_whitespace().map(|word| Word::Literal(word.to_owned())).collect()
+                }
+                _ => Vec::new(),
+            };
+            let unwrapped = unwrap(&invocation, &read);
+            self.lost(&invocation, &unwrapped);
             for (kind, about) in unwrapped.doubts {
                 self.doubt(kind, about);
             }
             if unwrapped.kept {
+                if self.call(&invocation) {
+                    continue;
+                }
+                self.set_by_builtin(&invocation);
                 if let Some(there) = self.goes_to(&invocation) {
                     after = there;
                 }
@@ -44,8 +57,8 @@ impl Walker {
             for run in unwrapped.runs {
                 match run {
                     WrappedRun::Program { .. } => self.queue(&invocation, run, &mut queue),
-                    WrappedRun::Script { text, place } => {
-                        if let Some(there) = self.nested_script(&invocation, &text, place) {
+                    WrappedRun::Script { text, place, arguments } => {
+                        if let Some(there) = self.nested_script(&invocation, &text, place, &arguments) {
                             after = there;
                         }
                     }
@@ -63,6 +76,8 @@ impl Walker {
             return None;
         }
         let after = match invocation.argv.first()?.literal()? {
+            // The script of a virtual environment stays where it is.
+            "source" | "." if activates(&invocation.argv) => return None,
             "source" | "." => After::same(&WorkingDirectories::Unknown),
             _ => moved(&self.directories, &invocation.argv)?,
         };
@@ -70,10 +85,26 @@ impl Walker {
         Some(after)
     }
 
+    /// Adds a doubt for unknown words of a wrapper that is removed: one of them could be an option, or the program.
+    fn lost(&mut self, invocation: &Invocation, unwrapped: &Unwrapped) {
+        let count = |argv: &[Word]| argv.iter().filter(|word| matches!(word, Word::Unknown(_))).count();
+        let kept: usize = unwrapped
+            .runs
+            .iter()
+            .map(|run| match run {
+                WrappedRun::Program { argv, .. } => count(argv),
+                WrappedRun::Script { arguments, .. } => count(arguments),
+            })
+            .sum();
+        if !unwrapped.kept && count(&invocation.argv) > kept {
+            self.doubt(DoubtKind::NotLiteral, "an argument of a wrapper");
+        }
+    }
+
     fn queue(&mut self, outer: &Invocation, run: WrappedRun, queue: &mut VecDeque<Invocation>) {
         let WrappedRun::Program { argv, assignments, directory, input } = run else { return };
         for assignment in &assignments {
-            self.sets(&assignment.name);
+            self.sets(&assignment.name, &assignment.value);
         }
         let directories = match &directory {
             None => outer.directories.clone(),
@@ -90,7 +121,13 @@ impl Walker {
     }
 
     /// Walks a script that a command runs; returns the directory afterwards, if the script runs in this shell.
-    fn nested_script(&mut self, outer: &Invocation, text: &str, place: ScriptScope) -> Option<After> {
+    fn nested_script(
+        &mut self,
+        outer: &Invocation,
+        text: &str,
+        place: ScriptScope,
+        arguments: &[Word],
+    ) -> Option<After> {
         // A literal tilde became `./~` before the text was known to be code, in which the tilde is special again.
         if text.contains("./~") {
             self.doubt(DoubtKind::Construct, "a tilde in a nested script");
@@ -104,7 +141,14 @@ impl Walker {
                     walker.directories =
                         if elsewhere { WorkingDirectories::Unknown } else { outer.directories.clone() };
                     walker.input = outer.input;
-                    walker.text(text)
+                    // Another shell knows only what was exported.
+                    walker.variables.forget_all();
+                    walker.variables.set_arguments(arguments);
+                    let functions = std::mem::take(&mut walker.functions);
+                    let after = walker.text(text);
+                    let own = std::mem::replace(&mut walker.functions, functions);
+                    own.into_values().for_each(|function| walker.append(function.uncalled));
+                    after
                 });
                 None
             }
@@ -116,6 +160,13 @@ impl Walker {
         self.through = wrappers;
         after.flatten()
     }
+}
+
+/// Whether this is the script of a virtual environment in the project.
+fn activates(argv: &[Word]) -> bool {
+    let [_, Word::Literal(script)] = argv else { return false };
+    let is_inside = !script.starts_with(['/', '~']) && !script.split('/').any(|name| name == "..");
+    is_inside && script.ends_with("/bin/activate")
 }
 
 fn through(outer: &Invocation) -> Vec<String> {

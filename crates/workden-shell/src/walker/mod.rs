@@ -4,7 +4,15 @@
 //! subshell (a pipe, a substitution, `&`) leaves the state of this shell unchanged.
 
 mod compound;
+mod feed;
+mod functions;
 mod invocations;
+mod variables;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use feed::Feed;
+use functions::Function;
 
 use crate::{
     analysis::{
@@ -15,11 +23,12 @@ use crate::{
     directories::{After, union},
     environment,
     expansion::{self, BraceExpansion},
+    printed,
     syntax::{
         self, Assign, CommandNode, Connector, Item, Pipeline, RawWord, Redirect, RedirectSource, RedirectTarget,
         RunMode, Script, Simple, WordPart,
     },
-    wrappers,
+    values::{Value, Variables},
 };
 
 /// How deep commands are walked, including nested scripts, because each level costs stack.
@@ -27,6 +36,9 @@ const DEEPEST: usize = 32;
 
 /// How many words brace expansion may add to a script.
 const MOST_ADDED: usize = 1_024;
+
+/// How many rounds of loops are walked in all.
+const MOST_ROUNDS: usize = 128;
 
 /// The directory of code that runs later, in functions and traps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,45 +61,28 @@ pub(super) struct Walker {
     pub(super) moved: bool,
     /// Whether some code runs later.
     pub(super) defers: bool,
+    /// The variables with known values.
+    pub(super) variables: Variables,
+    /// Variables that code sets at an unknown time, so that their values stay unknown.
+    volatile: BTreeSet<String>,
+    /// The variables that were set.
+    assigned: BTreeSet<String>,
+    /// The variables that were set in the current loop or function.
+    recent: BTreeSet<String>,
+    /// The functions of the script.
+    functions: BTreeMap<String, Function>,
+    /// Variables whose values were used in code that runs later.
+    frozen: BTreeSet<String>,
+    /// What the standard input consists of.
+    pub(super) piped: Option<Value>,
+    /// How many loops are around the current command.
+    loops: usize,
+    /// How many rounds of loops and calls of functions may still be walked.
+    rounds: usize,
     /// The depth of the walk.
     depth: usize,
     /// How many words brace expansion may still add.
     words: usize,
-}
-
-/// The standard input after redirections.
-#[derive(Default)]
-struct Feed {
-    fed: bool,
-    /// The text, if it is known.
-    text: Option<String>,
-}
-
-impl Feed {
-    /// Applies these redirections; the last one counts.
-    fn of(redirects: &[Redirect]) -> Self {
-        let mut feed = Self::default();
-        for redirect in redirects {
-            let is_input = match &redirect.from {
-                RedirectSource::Usual => true,
-                RedirectSource::Number(number) => number.trim_start_matches('0').is_empty(),
-                RedirectSource::Variable(_) => false,
-            };
-            let text = match &redirect.to {
-                RedirectTarget::Write(_) | RedirectTarget::DuplicateOutput => continue,
-                // `<&3` may be any file that was opened earlier.
-                RedirectTarget::Read(_) | RedirectTarget::ReadWrite(_) | RedirectTarget::DuplicateInput => None,
-                RedirectTarget::HereString(word) => expansion::text(&word.parts),
-                RedirectTarget::HereDocument(document) => {
-                    document.get().and_then(|document| expansion::text(&document.parts))
-                }
-            };
-            if is_input {
-                feed = Self { fed: true, text };
-            }
-        }
-        feed
-    }
 }
 
 impl Walker {
@@ -104,6 +99,15 @@ impl Walker {
             deferred,
             moved: false,
             defers: false,
+            variables: Variables::default(),
+            volatile: BTreeSet::new(),
+            assigned: BTreeSet::new(),
+            recent: BTreeSet::new(),
+            functions: BTreeMap::new(),
+            frozen: BTreeSet::new(),
+            piped: None,
+            loops: 0,
+            rounds: MOST_ROUNDS,
             depth: 0,
             words: MOST_ADDED,
         }
@@ -111,7 +115,7 @@ impl Walker {
 
     pub(super) fn doubt(&mut self, kind: DoubtKind, about: impl Into<String>) {
         let doubt = Doubt::new(kind, about);
-        if !self.analysis.doubts.contains(&doubt) || kind == DoubtKind::NotLiteral {
+        if !self.analysis.doubts.contains(&doubt) || matches!(kind, DoubtKind::NotLiteral | DoubtKind::Argument) {
             self.analysis.doubts.push(doubt);
         }
     }
@@ -130,9 +134,12 @@ impl Walker {
     /// Calls `inner` in a subshell, which does not change the state of this shell.
     pub(super) fn apart<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
         let (directories, input) = (self.directories.clone(), self.input);
+        let (variables, piped) = (self.variables.clone(), self.piped.clone());
         let outcome = inner(self);
         self.directories = directories;
         self.input = input;
+        self.variables = variables;
+        self.piped = piped;
         outcome
     }
 
@@ -159,18 +166,32 @@ impl Walker {
 
     fn chain(&mut self, item: &Item) -> After {
         let mut after = self.pipeline(&item.first);
+        if item.rest.is_empty() {
+            return after;
+        }
+        let (mut success, mut failure) = (self.variables.clone(), self.variables.clone());
         for (join, pipeline) in &item.rest {
-            let start = match join {
-                Connector::And => &after.success,
-                Connector::Or => &after.failure,
+            let (start, variables) = match join {
+                Connector::And => (&after.success, &success),
+                Connector::Or => (&after.failure, &failure),
             };
             self.directories = start.clone();
+            self.variables = variables.clone();
             let next = self.pipeline(pipeline);
-            after = match join {
-                Connector::And => After { success: next.success, failure: union(&after.failure, &next.failure) },
-                Connector::Or => After { success: union(&after.success, &next.success), failure: next.failure },
-            };
+            match join {
+                Connector::And => {
+                    after = After { success: next.success, failure: union(&after.failure, &next.failure) };
+                    failure = failure.join(&self.variables);
+                    success = self.variables.clone();
+                }
+                Connector::Or => {
+                    after = After { success: union(&after.success, &next.success), failure: next.failure };
+                    success = success.join(&self.variables);
+                    failure = self.variables.clone();
+                }
+            }
         }
+        self.variables = success.join(&failure);
         after
     }
 
@@ -182,10 +203,15 @@ impl Walker {
             [only] => self.command(only),
             several => {
                 let after = After::same(&self.directories);
+                let mut output = None;
                 for (at, command) in several.iter().enumerate() {
+                    let input = if at > 0 { StandardInput::Fed } else { self.input };
+                    let read = std::mem::take(&mut output);
+                    output = printed::by_command(command, input, read.clone(), self.scope());
                     self.apart(|walker| {
                         if at > 0 {
                             walker.input = StandardInput::Fed;
+                            walker.piped = read;
                         }
                         walker.command(command)
                     });
@@ -215,12 +241,13 @@ impl Walker {
             CommandNode::Simple(simple) => self.simple(simple),
             CommandNode::Compound(compound, redirects) => {
                 self.redirects(redirects);
-                if !Feed::of(redirects).fed {
-                    return self.compound(compound);
-                }
-                let outer = std::mem::replace(&mut self.input, StandardInput::Fed);
+                let Some(input) = Feed::of(redirects, self.scope()).input else { return self.compound(compound) };
+                let names = self.printed_into(redirects);
+                let outer = std::mem::replace(&mut self.input, input);
+                let piped = std::mem::replace(&mut self.piped, names);
                 let after = self.compound(compound);
                 self.input = outer;
+                self.piped = piped;
                 after
             }
             CommandNode::Function { name, body } => self.function(name, body),
@@ -235,64 +262,33 @@ impl Walker {
         }
     }
 
-    /// Adds a doubt for a function that calls itself; one that does so more than once never ends.
-    fn recursion(&mut self, name: &str, known: usize) {
-        let own = self.analysis.invocations.iter().skip(known);
-        let calls = own.filter(|invocation| invocation.argv.first().and_then(Word::literal) == Some(name));
-        match calls.count() {
-            0 => {}
-            1 => self.doubt(DoubtKind::Construct, format!("the function {} calls itself", quoted(name))),
-            _ => self.doubt(DoubtKind::Recursion, format!("the function {} calls itself more than once", quoted(name))),
-        }
-    }
-
-    /// Walks the body at its definition: when it is called, and with which input, is unknown.
-    fn function(&mut self, name: &str, body: &CommandNode) -> After {
-        if wrappers::means_something(name) {
-            self.doubt(DoubtKind::Construct, format!("a function named like the command {}", quoted(name)));
-        }
-        let before = self.directories.clone();
-        let moved = std::mem::replace(&mut self.moved, false);
-        let known = self.analysis.invocations.len();
-        self.later(StandardInput::Fed, |walker| walker.command(body));
-        self.recursion(name, known);
-        // The directory after a call of the function is not tracked.
-        let after = if self.moved { WorkingDirectories::Unknown } else { before };
-        self.moved |= moved;
-        After::same(&after)
-    }
-
-    /// Walks code that runs later.
-    pub(super) fn later<T>(&mut self, input: StandardInput, inner: impl FnOnce(&mut Self) -> T) {
-        self.defers = true;
-        self.apart(|walker| {
-            if walker.deferred == DeferredCode::Anywhere {
-                walker.directories = WorkingDirectories::Unknown;
-            }
-            walker.input = input;
-            inner(walker);
-        });
-    }
-
     fn simple(&mut self, simple: &Simple) -> After {
         let start = self.directories.clone();
-        let assignments = simple.assignments.iter().map(|assign| self.assignment(assign)).collect();
+        self.changed_by_expansion(simple);
+        let alone = simple.words.is_empty() && simple.redirects.is_empty();
+        if !alone {
+            // Shells disagree about when these are set, and for how long.
+            simple.assignments.iter().for_each(|assign| self.set_variable(&assign.name, None));
+        }
+        let reads = simple.words.first().and_then(RawWord::plain) == Some("read");
+        let counted = simple.assignments.iter().filter(|assign| !(reads && assign.name == "IFS"));
+        let assignments = counted.map(|assign| self.assignment(assign, simple)).collect();
+        let before = self.variables.clone();
         let after = if simple.words.is_empty() { After::same(&start) } else { self.program(simple, assignments) };
         // Nested commands run before this one, in the directory where it started.
         self.directories = start;
+        let variables = std::mem::replace(&mut self.variables, before);
         self.redirects(&simple.redirects);
         let nested = simple.assignments.iter().map(|assign| &assign.value).chain(&simple.words);
         nested.for_each(|word| self.parts(&word.parts));
+        self.variables = variables;
         after
     }
 
     fn program(&mut self, simple: &Simple, assignments: Vec<Assignment>) -> After {
-        for assignment in &assignments {
-            self.unknown(&assignment.value);
-        }
         let mut argv = Vec::new();
         for word in &simple.words {
-            let expanded = expansion::expanded(word, BraceExpansion::Expand);
+            let expanded = expansion::expanded(word, BraceExpansion::Expand, self.scope());
             match self.words.checked_sub(expanded.len() - expanded.len().min(1)) {
                 Some(left) => {
                     self.words = left;
@@ -301,17 +297,30 @@ impl Walker {
                 None => argv.push(Word::Unknown(word.written.clone())),
             }
         }
-        argv.iter().for_each(|word| self.unknown(word));
-        if let Some(Word::Pattern(pattern)) = argv.first() {
-            self.doubt(DoubtKind::NotLiteral, format!("the program that {} names", quoted(pattern)));
+        argv.iter().take(1).for_each(|word| self.unknown(word));
+        argv.iter().skip(1).for_each(|word| self.unknown_argument(word));
+        if let Some(Word::Pattern(program) | Word::Pieces(program) | Word::Stamp(program) | Word::Token(program)) =
+            argv.first()
+        {
+            self.doubt(DoubtKind::NotLiteral, format!("the program that {} names", quoted(program)));
         }
-        let feed = Feed::of(&simple.redirects);
-        if feed.fed && matches!(simple.words.as_slice(), [only] if only.plain() == Some("exec")) {
-            self.input = StandardInput::Fed;
+        let feed = Feed::of(&simple.redirects, self.scope());
+        if let Some(input) = feed.input
+            && matches!(simple.words.as_slice(), [only] if only.plain() == Some("exec"))
+        {
+            self.input = input;
         }
-        let input = if feed.fed { StandardInput::Fed } else { self.input };
+        let input = feed.input.unwrap_or(self.input);
         let (through, directories) = (self.through.clone(), self.directories.clone());
-        self.invoke(Invocation { argv, through, assignments, directories, input, fed: feed.text })
+        let names = if feed.input.is_some() { self.printed_into(&simple.redirects) } else { self.piped.clone() };
+        let piped = std::mem::replace(&mut self.piped, names);
+        let fed = match (&self.piped, feed.input) {
+            (Some(Value::Text(text)), None) => Some(text.clone()),
+            _ => feed.text,
+        };
+        let after = self.invoke(Invocation { argv, through, assignments, directories, input, fed });
+        self.piped = piped;
+        after
     }
 
     /// Adds the doubt for an unknown word.
@@ -321,18 +330,44 @@ impl Walker {
         }
     }
 
-    fn assignment(&mut self, assign: &Assign) -> Assignment {
-        self.sets(&assign.name);
+    fn assignment(&mut self, assign: &Assign, of: &Simple) -> Assignment {
         self.subscript(&assign.subscript);
-        let written = || Word::Unknown(assign.value.written.clone());
-        let value = expansion::text(&assign.value.parts).map_or_else(written, Word::Literal);
+        let is_plain = assign.subscript.is_empty() && !assign.appends;
+        let known = expansion::value(&assign.value.parts, self.scope()).filter(|_| is_plain);
+        let written = &assign.value.written;
+        let written = written.split_once('=').map_or(written.as_str(), |(_, value)| value).to_owned();
+        let value = match &known {
+            Some(Value::Text(text)) => Word::Literal(text.clone()),
+            Some(Value::Name(pattern)) => Word::Pattern(pattern.clone()),
+            Some(Value::Number) => Word::Literal("0".to_owned()),
+            Some(Value::Stamp(pattern)) => Word::Stamp(pattern.clone()),
+            Some(Value::Token) => Word::Token(written),
+            Some(Value::Names(_) | Value::Words(_)) | None => Word::Unknown(written),
+        };
+        // The program of this line is not looked for in a new path; those of the next lines are.
+        if of.words.is_empty() && assign.name == "PATH" {
+            self.doubt(DoubtKind::Environment, "`PATH` is set");
+        }
+        self.sets(&assign.name, &value);
+        if of.words.is_empty() && of.redirects.is_empty() {
+            self.set_variable(&assign.name, known);
+        }
         Assignment { name: assign.name.clone(), value }
     }
 
     /// Records that a command sets this variable.
-    pub(super) fn sets(&mut self, variable: &str) {
-        if environment::decides_what_runs(variable) {
+    pub(super) fn sets(&mut self, variable: &str, value: &Word) {
+        if environment::decides_what_runs(variable)
+            && !environment::is_harmless(variable, value.shown(), &self.directories)
+        {
             self.doubt(DoubtKind::Environment, format!("{} is set", quoted(variable)));
+        }
+    }
+
+    /// Adds the doubt for an argument that is not known.
+    fn unknown_argument(&mut self, word: &Word) {
+        if let Word::Unknown(written) = word {
+            self.doubt(DoubtKind::Argument, format!("the value of {}", quoted(written)));
         }
     }
 
@@ -340,7 +375,8 @@ impl Walker {
     fn redirects(&mut self, redirects: &[Redirect]) {
         for redirect in redirects {
             if let RedirectSource::Variable(name) = &redirect.from {
-                self.sets(name);
+                self.sets(name, &Word::Unknown("a descriptor".to_owned()));
+                self.set_variable(name, None);
             }
             match &redirect.to {
                 RedirectTarget::Read(word) => self.file(OpenMode::Read, word),
@@ -358,8 +394,15 @@ impl Walker {
     }
 
     fn file(&mut self, usage: OpenMode, word: &RawWord) {
-        let target = expansion::file(word);
-        self.unknown(&target);
+        let target = expansion::file(word, self.scope());
+        // The shell itself opens what a process substitution names.
+        if !matches!(word.parts.as_slice(), [WordPart::Process(_)]) {
+            self.unknown(&target);
+        }
+        let is_read = usage == OpenMode::Read && matches!(target, Word::Pieces(_));
+        if let (Word::Pieces(written) | Word::Token(written), false) = (&target, is_read) {
+            self.doubt(DoubtKind::NotLiteral, format!("the value of {}", quoted(written)));
+        }
         let directories = self.directories.clone();
         self.analysis.redirections.push(Redirection { usage, target, directories });
         self.parts(&word.parts);
@@ -372,14 +415,15 @@ impl Walker {
                 WordPart::Plain(_) | WordPart::Quoted(_) | WordPart::Number => {}
                 WordPart::Parameter(parameter) => {
                     if let Some(variable) = &parameter.sets {
-                        self.sets(variable);
+                        self.sets(variable, &Word::Unknown("its default".to_owned()));
+                        self.set_variable(variable, None);
                     }
                     if parameter.evaluates {
                         self.doubt(DoubtKind::Construct, "an expansion that can evaluate text as code");
                     }
                     self.parts(&parameter.inner);
                 }
-                WordPart::Command(script) => {
+                WordPart::Command { script, .. } => {
                     self.apart(|walker| walker.script(script));
                 }
                 WordPart::Process(script) => {
@@ -401,10 +445,13 @@ impl Walker {
 
     /// Adds a doubt for arithmetic with variables: it evaluates their values as arithmetic again, including commands.
     pub(super) fn evaluated(&mut self, parts: &[WordPart]) {
+        let scope = self.scope();
+        let is_number = |value: Option<Value>| value.is_some_and(|value| value.is_number());
         let number = |part: &WordPart| match part {
-            WordPart::Quoted(text) | WordPart::Plain(text) => !text.contains(|c: char| c.is_alphabetic() || c == '_'),
-            WordPart::Number => true,
-            _ => false,
+            WordPart::Quoted(text) | WordPart::Plain(text) => {
+                variables::in_arithmetic(text).all(|name| is_number(scope.variable(name)))
+            }
+            part => is_number(scope.part(part)),
         };
         if !parts.iter().all(number) {
             self.doubt(DoubtKind::Construct, "arithmetic with variables");

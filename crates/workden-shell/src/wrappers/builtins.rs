@@ -3,9 +3,10 @@
 //! Invariant: after a builtin without a doubt, every word of the script has the same meaning as before.
 
 use crate::{
-    analysis::{DoubtKind, Word},
+    analysis::{DoubtKind, Word, WorkingDirectories},
     budget::quoted,
-    environment::decides_what_runs,
+    environment::{decides_what_runs, is_harmless},
+    syntax::is_name,
 };
 
 /// Names of the shell's builtins.
@@ -97,21 +98,33 @@ pub(super) fn is_builtin(name: &str) -> bool {
     BUILTINS.contains(&name)
 }
 
+pub(super) fn sets_variables(name: &str) -> bool {
+    SETTERS.contains(&name) || name == "let"
+}
+
 /// Adds the doubts about this builtin.
-pub(super) fn doubts(name: &str, words: &[Word], doubts: &mut Vec<(DoubtKind, String)>) {
+pub(super) fn doubts(
+    name: &str,
+    words: &[Word],
+    directories: &WorkingDirectories,
+    doubts: &mut Vec<(DoubtKind, String)>,
+) {
     if SETTERS.contains(&name) {
         for word in words {
             // The name may follow the letter of an option: `printf -vPATH`, `read -aPATH`.
             let text = word.shown();
             let text = text.strip_prefix(['-', '+']).and_then(|option| option.get(1..)).unwrap_or(text);
             let variable = text.split(['=', '[', '+']).next().unwrap_or_default();
-            if decides_what_runs(variable) && (name != "export" || word.shown().contains('=')) {
+            let value = text.split_once('=').map(|(_, value)| value);
+            let is_harmless = name == "export" && value.is_none_or(|value| is_harmless(variable, value, directories));
+            let is_removed = name == "unset" && !matches!(variable, "PATH" | "IFS" | "HOME");
+            if decides_what_runs(variable) && !is_harmless && !is_removed {
                 doubts.push((DoubtKind::Environment, format!("{} is set", quoted(variable))));
             }
         }
     }
     let evaluates = |word: &Word| {
-        let (text, pattern) = (word.shown(), matches!(word, Word::Pattern(_)));
+        let (text, pattern) = (word.shown().replace("[@]", "").replace("[*]", ""), matches!(word, Word::Pattern(_)));
         text.contains('[') && (pattern && name != "[" && name != "test" || text.contains(['$', '`']))
     };
     if SUBSCRIPTS.contains(&name) && words.iter().any(evaluates) {
@@ -124,7 +137,8 @@ pub(super) fn doubts(name: &str, words: &[Word], doubts: &mut Vec<(DoubtKind, St
         })
     };
     let doubtful = match name {
-        "enable" | "bind" | "complete" | "compgen" | "compopt" | "fc" | "history" | "let" => !words.is_empty(),
+        "enable" | "bind" | "complete" | "compgen" | "compopt" | "fc" | "history" => !words.is_empty(),
+        "let" => !words.iter().all(is_plain_sum),
         "hash" => words.iter().any(|word| word.shown() != "-r"),
         "shopt" => letter(&['s', 'u', 'o']),
         "set" => !is_harmless_set(words),
@@ -136,6 +150,12 @@ pub(super) fn doubts(name: &str, words: &[Word], doubts: &mut Vec<(DoubtKind, St
     if doubtful {
         doubts.push((DoubtKind::Construct, format!("`{name}`, which can change the meaning of commands")));
     }
+}
+
+/// Whether a word sets a variable to numbers: `x=3+4`.
+fn is_plain_sum(word: &Word) -> bool {
+    let Some((name, sum)) = word.literal().and_then(|text| text.split_once('=')) else { return false };
+    is_name(name) && !sum.is_empty() && sum.bytes().all(|byte| byte.is_ascii_digit() || b"+-*/%()".contains(&byte))
 }
 
 /// Whether the arguments of `set` are harmless: `set -e`, `set -o pipefail`, `set -- a b`.

@@ -74,6 +74,8 @@ const PROGRAMS: &[&str] = &[
     "alternaterefscommand",
     "sequenceeditor",
     "packobjectshook",
+    "insteadof",
+    "pushinsteadof",
     "url",
 ];
 /// Sections without keys that name or contain a program.
@@ -152,9 +154,10 @@ fn subcommand(words: &[Word]) -> Unwrapped {
             let script =
                 rest(2).iter().filter(|word| word.literal() != Some("--recursive")).cloned().collect::<Vec<_>>();
             match joined(&script) {
-                Some(text) => {
-                    Unwrapped { runs: vec![WrappedRun::Script { text, place: ScriptScope::Later }], ..unwrapped }
-                }
+                Some(text) => Unwrapped {
+                    runs: vec![WrappedRun::Script { text, place: ScriptScope::Later, arguments: Vec::new() }],
+                    ..unwrapped
+                },
                 None => foreign(unwrapped),
             }
         }

@@ -14,7 +14,10 @@ const SCHEDULERS: &[&str] = &["at", "batch", "crontab"];
 pub(super) fn unwrap(name: &str, argv: &[Word], invocation: &Invocation) -> Unwrapped {
     let mut unwrapped = Unwrapped::ordinary();
     let words = argv.get(1..).unwrap_or_default();
-    builtins::doubts(name, words, &mut unwrapped.doubts);
+    builtins::doubts(name, words, &invocation.directories, &mut unwrapped.doubts);
+    if matches!(name, "source" | ".") && words.first().is_some_and(|word| word.literal().is_none()) {
+        unwrapped.doubts.push((DoubtKind::ForeignCode, format!("the script that `{name}` runs")));
+    }
     // Code with a known text is examined later, with the other code of its language.
     let is_known = invocation.fed.is_some();
     let runs_input = invocation.input == StandardInput::Fed

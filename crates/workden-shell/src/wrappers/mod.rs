@@ -18,8 +18,8 @@ mod xargs;
 use workden_core::VirtualPath;
 
 use crate::analysis::{DoubtKind, Invocation, Word};
-use unwrapped::Unwrapped;
-pub(crate) use unwrapped::{ScriptScope, WrappedRun};
+pub(crate) use find::{below, found};
+pub(crate) use unwrapped::{ScriptScope, Unwrapped, WrappedRun};
 
 /// Directories in which a program is the one that its name suggests.
 const USUAL: &[&str] = &["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin"];
@@ -39,8 +39,8 @@ fn is_lookalike(word: &Word) -> bool {
     program(word).is_none() && name.is_some_and(means_something)
 }
 
-/// Unwraps an invocation.
-pub(crate) fn unwrap(invocation: &Invocation) -> Unwrapped {
+/// Unwraps an invocation, whose standard input consists of such words, if there are any.
+pub(crate) fn unwrap(invocation: &Invocation, read: &[Word]) -> Unwrapped {
     let Some(name) = invocation.argv.first().and_then(program) else {
         return if invocation.argv.first().is_some_and(is_lookalike) {
             Unwrapped::doubted(DoubtKind::Construct, "a program with a well-known name outside the usual directories")
@@ -54,7 +54,7 @@ pub(crate) fn unwrap(invocation: &Invocation) -> Unwrapped {
     }
     match name {
         "env" => env::unwrap(argv),
-        "xargs" => xargs::unwrap(argv),
+        "xargs" => xargs::unwrap(argv, read),
         "find" => find::unwrap(argv),
         "git" => git::unwrap(argv),
         "eval" | "trap" | "alias" | "watch" | "su" | "ssh" | "script" | "flock" | "parallel" => {
@@ -64,6 +64,11 @@ pub(crate) fn unwrap(invocation: &Invocation) -> Unwrapped {
         _ if shells::is_shell(name) => shells::unwrap(name, argv, invocation.input, invocation.fed.as_deref()),
         _ => interpreters::unwrap(name, argv, invocation),
     }
+}
+
+/// Whether this builtin sets the variables in its arguments.
+pub(crate) fn sets_variables(name: &str) -> bool {
+    builtins::sets_variables(name)
 }
 
 /// Whether a function of this name would replace a known wrapper.

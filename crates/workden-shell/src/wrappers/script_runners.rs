@@ -92,7 +92,11 @@ fn alias(words: &[Word]) -> Unwrapped {
         if let Some((name, code)) = word.shown().split_once('=') {
             let about = format!("{} is made an alias", quoted(name));
             unwrapped.doubts.push((DoubtKind::Construct, about));
-            unwrapped.runs.push(WrappedRun::Script { text: code.to_owned(), place: ScriptScope::Later });
+            unwrapped.runs.push(WrappedRun::Script {
+                text: code.to_owned(),
+                place: ScriptScope::Later,
+                arguments: Vec::new(),
+            });
         }
     }
     unwrapped

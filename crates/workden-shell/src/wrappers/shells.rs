@@ -58,7 +58,9 @@ pub(super) fn unwrap(name: &str, argv: &[Word], input: StandardInput, fed: Optio
     }
     if has("c") {
         return match rest.first() {
-            Some(Word::Literal(text)) => Unwrapped::script(text.clone(), ScriptScope::Apart),
+            Some(Word::Literal(text)) => {
+                Unwrapped::script(text.clone(), ScriptScope::Apart).with_arguments(rest.get(2..).unwrap_or_default())
+            }
             _ => Unwrapped::doubted(DoubtKind::ForeignCode, format!("the script of `{name} -c`")),
         };
     }
@@ -70,6 +72,6 @@ pub(super) fn unwrap(name: &str, argv: &[Word], input: StandardInput, fed: Optio
         (StandardInput::Fed, None) => {
             Unwrapped::doubted(DoubtKind::ForeignCode, format!("`{name}` runs its standard input"))
         }
-        (StandardInput::Inherited, _) => Unwrapped::ordinary(),
+        (StandardInput::Inherited | StandardInput::File, _) => Unwrapped::ordinary(),
     }
 }

@@ -28,7 +28,7 @@ pub(crate) enum WrappedRun {
         input: Option<StandardInput>,
     },
     /// A text that a shell parses.
-    Script { text: String, place: ScriptScope },
+    Script { text: String, place: ScriptScope, arguments: Vec<Word> },
 }
 
 /// The shell in which a script runs.
@@ -68,7 +68,15 @@ impl Unwrapped {
 
     /// Returns the result for a removed wrapper around a script.
     pub(super) fn script(text: String, place: ScriptScope) -> Self {
-        Self { kept: false, runs: vec![WrappedRun::Script { text, place }], doubts: Vec::new() }
+        Self { kept: false, runs: vec![WrappedRun::Script { text, place, arguments: Vec::new() }], doubts: Vec::new() }
+    }
+
+    /// Gives arguments to the script.
+    pub(super) fn with_arguments(mut self, words: &[Word]) -> Self {
+        if let Some(WrappedRun::Script { arguments, .. }) = self.runs.last_mut() {
+            *arguments = words.to_vec();
+        }
+        self
     }
 
     pub(super) fn and_kept(mut self) -> Self {

@@ -1,7 +1,7 @@
 //! `xargs`.
 //!
-//! Invariant: the input of `xargs` is unknown, so every command that it runs has a doubt and unknown words in its
-//! place.
+//! Invariant: the words that `xargs` reads are those that the command before it prints, if their form is known, and
+//! unknown otherwise.
 
 use super::{
     options::{OptionTable, parse_options},
@@ -16,30 +16,60 @@ const OPTIONS: OptionTable = OptionTable {
     long_values: &["delimiter", "max-args", "max-procs", "max-chars"],
 };
 
-pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
+pub(super) fn unwrap(argv: &[Word], input: &[Word]) -> Unwrapped {
     let (given, rest) = match parse_options(argv.get(1..).unwrap_or_default(), &OPTIONS) {
         Ok(parse_options) => parse_options,
         Err(option) => return Unwrapped::option("xargs", &option),
     };
     let replaced = given.iter().rev().find(|(option, _)| option == "I");
+    // With these options a name with blanks is one word.
+    let whole = replaced.is_some() || given.iter().any(|(option, _)| matches!(option.as_str(), "0" | "null"));
+    let input: Vec<Word> = input
+        .iter()
+        .map(|word| match word {
+            Word::Pieces(pattern) if whole && pattern.contains('*') => Word::Pattern(pattern.clone()),
+            word => word.clone(),
+        })
+        .collect();
+    let input = input.as_slice();
     let mut argv = if rest.is_empty() { vec![Word::Literal("echo".to_owned())] } else { rest.to_vec() };
     match replaced.map(|(_, value)| value.as_ref().and_then(Word::literal)) {
         // The positions of the input words are unknown as well.
         Some(None | Some("")) => return Unwrapped::doubted(DoubtKind::Construct, "the marker of `xargs -I`"),
         Some(Some(marker)) => {
-            for word in &mut argv {
-                if word.shown().contains(marker) {
-                    *word = Word::Unknown(word.shown().to_owned());
-                }
-            }
+            let words = argv.into_iter().flat_map(|word| match word.shown() {
+                text if text == marker => read(input, text),
+                text if text.contains(marker) => vec![within(text, marker, input)],
+                _ => vec![word],
+            });
+            argv = words.collect();
         }
-        None => argv.push(Word::Unknown("...".to_owned())),
+        None => argv.extend(read(input, "...")),
     }
+    let is_unknown = argv.iter().any(|word| matches!(word, Word::Unknown(_)));
+    let about = "the arguments that `xargs` reads".to_owned();
     let run =
         WrappedRun::Program { argv, assignments: Vec::new(), directory: None, input: Some(StandardInput::Inherited) };
     Unwrapped {
         kept: false,
         runs: vec![run],
-        doubts: vec![(DoubtKind::NotLiteral, "the arguments that `xargs` reads".to_owned())],
+        doubts: if is_unknown { vec![(DoubtKind::Argument, about)] } else { Vec::new() },
+    }
+}
+
+fn read(input: &[Word], written: &str) -> Vec<Word> {
+    match input {
+        [] => vec![Word::Unknown(written.to_owned())],
+        [Word::Stamp(number)] if number == "*" => vec![Word::Token(written.to_owned())],
+        words => words.to_vec(),
+    }
+}
+
+/// Returns a word in which the marker is a part.
+fn within(text: &str, marker: &str, input: &[Word]) -> Word {
+    match input {
+        [Word::Token(number)] if number == "..." && !text.starts_with('-') => Word::Token(text.to_owned()),
+        [Word::Stamp(pattern)] => Word::Stamp(text.replace(marker, pattern)),
+        _ => Word::Unknown(text.to_owned()),
     }
 }

@@ -95,6 +95,67 @@ const WORDS: &[&str] = &[
 ];
 /// Words that are not known.
 const UNKNOWN: &[&str] = &["$x", "\"$x\"", "${x:-p1}", "$((1+1))", "*", "s?b", "$@", "\"$*\"", "$1", "${#x}", "[s]ub"];
+/// Words with variables that scripts often set.
+const VARIABLES: &[&str] = &[
+    "$A",
+    "\"$A\"",
+    "$B",
+    "\"$B\"",
+    "${C}",
+    "\"$C\"",
+    "$D",
+    "\"$D\"",
+    "x$A",
+    "$E",
+    "\"$E\"y",
+    "$G",
+    "$H",
+    "$v",
+    "\"$v\"",
+    "$1",
+    "\"$1\"",
+    "\"$@\"",
+    "$n",
+    "$((n+1))",
+    "$((n++))",
+    "${A:=z}",
+    "${A%b}",
+    "${D##*b}",
+    "$(echo $A)",
+    "\"$(echo hi)\"",
+    "$(pwd)",
+    "$PWD",
+    "\"${arr[@]}\"",
+    "${arr[0]}",
+    "${#A}",
+];
+/// Commands that set variables.
+const SETTERS: &[&str] = &[
+    "A=$B",
+    "A=x",
+    "B=$A$A",
+    "n=0",
+    "n=$((n+1))",
+    "export A=z",
+    "export B",
+    "read A <<< q",
+    "unset A",
+    "A=$(echo hi)",
+    "A=$n",
+    "v=$v",
+    "C=$(pwd)",
+    "arr=(a b)",
+    "arr+=(c)",
+    "printf -v A k",
+    "readonly R=1",
+    "R=2",
+    "shift",
+    "set -- a b",
+    "local A=l",
+    "declare A=d",
+    "A=1 eval B=2",
+    "A=q :",
+];
 const FILES: &[&str] = &["f1", "f2", "'f 3'", "./f4", "sub/f5", "\"f6\"", "f\\7", "/dev/null"];
 const COMMENTS: &[&str] = &["# p1", "# it's", "# \"", "# $(p2)", "# `", "# \\", "#"];
 const ASSIGNMENTS: &[&str] = &["A=1", "B='p1 x'", "C=", "D=\"a b\"", "A+=2", "E=a\\ b", "F=~", "G={a,b}", "H='$(p1)'"];
@@ -248,6 +309,7 @@ fn command(random: &mut Random, depth: usize) -> String {
         3 => format!("if {}then {}else {}fi", ended(&inner(random)), ended(&inner(random)), ended(&inner(random))),
         4 => format!("while no; do {}done", ended(&inner(random))),
         5 => format!("until p0; do {}done", ended(&inner(random))),
+        6 if random.percent(50) => format!("for v in {} b; do {}done", word(random, 0), ended(&inner(random))),
         6 => format!("for v in {} b; do {}break; done", word(random, 0), ended(&inner(random))),
         7 => format!(
             "case {} in a) {};; *) {};; esac",
@@ -256,7 +318,13 @@ fn command(random: &mut Random, depth: usize) -> String {
             unended(&inner(random))
         ),
         8 => format!("case a in (a|b) {};& c) {}\nesac", unended(&inner(random)), unended(&inner(random))),
-        9 => format!("f{}() {{ {}}}; f{}", random.below(3), ended(&inner(random)), random.below(3)),
+        9 => format!(
+            "f{}() {{ {}}}; f{} {}",
+            random.below(3),
+            ended(&inner(random)),
+            random.below(3),
+            random.pick(&["", "a", "'b c' d", "$A"])
+        ),
         10 => format!("function g {{ {}}}\ng", ended(&inner(random))),
         11 => format!("[[ -n {} ]] && {}", random.pick(&["a", "'b c'", "\"d\""]), command(random, depth - 1)),
         12 => format!(
@@ -304,6 +372,9 @@ fn name(random: &mut Random) -> String {
 fn word(random: &mut Random, depth: usize) -> String {
     if random.percent(2) {
         return random.pick(UNKNOWN).to_owned();
+    }
+    if random.percent(8) {
+        return random.pick(VARIABLES).to_owned();
     }
     if depth > 0 && random.percent(2) {
         let inner = list(random, depth - 1, 1);
@@ -358,6 +429,8 @@ fn simple(random: &mut Random, depth: usize) -> String {
             );
         }
         2 => return random.pick(ASSIGNMENTS).to_owned(),
+        11 | 12 => return random.pick(SETTERS).to_owned(),
+        13 => return format!("while read v; do {} $v; break; done <<< w", name(random)),
         3 if depth > 0 => return format!("A=$({}\n)", list(random, depth - 1, 1).trim_end_matches([';', ' ', '&'])),
         4 => return "set -e".to_owned(),
         5 => return redirect(random),

@@ -111,7 +111,13 @@ const LOOKED_THROUGH: &[&str] = &[
 fn unlike(script: &str, analysis: &Analysis, reading: &Reading) -> Vec<String> {
     let mut found = Vec::new();
     for command in &reading.commands {
-        let through = command.first().and_then(Option::as_deref).is_none_or(|name| LOOKED_THROUGH.contains(&name));
+        // A call of a function is what the function does.
+        let is_function =
+            |name: &str| script.contains(&format!("{name}()")) || script.contains(&format!("function {name}"));
+        let through = command
+            .first()
+            .and_then(Option::as_deref)
+            .is_none_or(|name| LOOKED_THROUGH.contains(&name) || is_function(name));
         if !through && !analysis.invocations.iter().any(|invocation| same_words(&invocation.argv, command)) {
             found.push(format!("the oracle reads the command {command:?}"));
         }
@@ -121,8 +127,8 @@ fn unlike(script: &str, analysis: &Analysis, reading: &Reading) -> Vec<String> {
             found.push(format!("the oracle reads the file {file:?}"));
         }
     }
-    // The oracle does not look for scripts in `${...}`.
-    if script.contains("${") {
+    // The oracle does not look for scripts in `${...}`, and not for those after a here-document in a substitution.
+    if script.contains("${") || script.contains("<<") && script.contains("$(") {
         return found;
     }
     for invocation in analysis.invocations.iter().filter(|invocation| invocation.through.is_empty()) {
@@ -181,7 +187,7 @@ fn files<'a>(analysis: &'a Analysis, trace: &'a Trace) -> impl Iterator<Item = &
         let name = file.rsplit('/').next();
         !analysis.redirections.iter().any(|redirection| match &redirection.target {
             Word::Literal(target) => target.rsplit('/').next() == name,
-            Word::Pattern(_) | Word::Unknown(_) => true,
+            Word::Pattern(_) | Word::Pieces(_) | Word::Stamp(_) | Word::Token(_) | Word::Unknown(_) => true,
         })
     })
 }

@@ -50,6 +50,8 @@ const OF_SERVICES: &[&str] = &[
     "Jenkinsfile",
     ".woodpecker.yml",
     ".claude/*",
+    ".vscode/tasks.json",
+    ".git/info/attributes",
 ];
 
 /// Whether programs outside of the workspace execute code through this file: git, clients of the Model Context
@@ -66,6 +68,26 @@ pub(super) fn is_executed_outside(place: &NamedPath) -> bool {
         same(pair[0], GIT_DIRECTORY) && (is_open || IN_GIT_DIRECTORY.iter().any(|executed| same(pair[1], executed)))
     });
     in_git || OF_CLIENTS.iter().chain(OF_SERVICES).any(|listed| is_listed(&names, listed))
+}
+
+/// Whether this is in the home directory of a user, outside of the working directories and of caches.
+pub(super) fn is_in_home(place: &NamedPath, directories: &WorkingDirectories) -> bool {
+    let text = match place {
+        NamedPath::At(path) => path.as_str(),
+        NamedPath::Matching(text) => text,
+        NamedPath::Unknown(_) => return false,
+    };
+    let rest = text.strip_prefix("/root/").or_else(|| {
+        let rest = text.strip_prefix("/home/").or_else(|| text.strip_prefix("/Users/"))?;
+        rest.split_once('/').map(|(_, rest)| rest)
+    });
+    let is_here = match directories {
+        WorkingDirectories::AnyOf(all) => all.iter().any(|directory| {
+            text.strip_prefix(directory.as_str()).is_some_and(|rest| rest.starts_with('/')) && !directory.is_root()
+        }),
+        WorkingDirectories::Unknown => false,
+    };
+    rest.is_some_and(|rest| !rest.starts_with(".cache/")) && !is_here
 }
 
 /// Whether this is a directory with such files, so that copying into it may change one.
@@ -106,5 +128,5 @@ pub(super) fn is_vital(place: &NamedPath) -> bool {
     let is_home = |text: &str| {
         text.strip_prefix("/home/").or(text.strip_prefix("/Users/")).is_some_and(|rest| !rest.contains('/'))
     };
-    VITAL.contains(&text) || is_home(text) || text == "/?*" || text.starts_with("/*")
+    VITAL.contains(&text) || is_home(text) || text.starts_with("/?") || text.starts_with("/*")
 }

@@ -10,7 +10,7 @@ use super::{
         named_paths::{NamedPath, named_paths},
     },
     Danger, ask, deny,
-    locations::{VITAL, is_vital},
+    locations::{VITAL, has_executed_outside, is_executed_outside, is_vital},
 };
 use crate::{
     Action,
@@ -28,7 +28,7 @@ const ALWAYS: &[(&[&str], Action, &str)] = &[
     (&["userdel", "groupdel", "deluser", "delgroup", "passwd", "chpasswd", "usermod", "useradd", "adduser", "visudo", "vipw"],
      Action::Ask, "changes who may use the machine"),
     (&["iptables", "ip6tables", "nft", "ufw", "firewall-cmd", "sysctl", "insmod", "rmmod", "modprobe", "mount", "umount", "swapoff", "swapon",
-       "chroot", "pivot_root", "nsenter", "setenforce", "at", "batch", "crontab", "gdb", "strace", "ptrace"],
+       "chroot", "pivot_root", "nsenter", "setenforce", "at", "batch", "crontab", "gdb", "ptrace"],
      Action::Ask, "changes the machine"),
 ];
 
@@ -132,8 +132,11 @@ fn files(call: &Call<'_>) -> Option<Danger> {
         }
         "ln" | "link" => {
             let own = NamedPath::At(VirtualPath::root().child_unchecked("workspace"));
-            let mut all = call.arguments.iter().flat_map(|word| call.named_paths(word));
-            let is_machines = all.any(|place| is_vital(&place) && place != own);
+            let all: Vec<NamedPath> = call.arguments.iter().flat_map(|word| call.named_paths(word)).collect();
+            let is_machines = all.iter().any(|place| is_vital(place) && *place != own);
+            if all.iter().any(|place| is_executed_outside(place) || has_executed_outside(place)) {
+                return Some(ask("it gives another name to files that programs outside of the workspace execute"));
+            }
             is_machines.then(|| ask("it gives another name to a directory of the machine"))
         }
         "rsync" if call.literals().any(|text| text.starts_with("--del")) => {
