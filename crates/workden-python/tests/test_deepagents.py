@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from waiting import until, until_async
+from waiting import timed_out, until, until_async
 from deepagents import create_deep_agent
 from deepagents.backends import CompositeBackend
 from deepagents.backends.protocol import SandboxBackendProtocol, execute_accepts_timeout
@@ -21,6 +21,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 import workden.integrations.deepagents
+from workden.types import ExecuteResponse
 from workden.backends.linux import LinuxSandbox
 from workden.backends.local import LocalBackend
 from workden.integrations.deepagents import WorkdenBackend, WorkdenSandbox, deep_backend
@@ -150,7 +151,7 @@ def test_listing(sandbox: WorkdenBackend, call: Any, tmp_path: Path) -> None:
     listed = call(sandbox, "ls", str(tmp_path))
     assert listed.error is None
     assert listed.entries == [
-        {"path": f"{tmp_path}/src/", "is_dir": True, "size": 0},
+        {"path": f"{tmp_path}/src", "is_dir": True, "size": 0},
         {"path": f"{tmp_path}/notes.md", "is_dir": False, "size": 4},
     ]
     assert call(sandbox, "ls", f"{tmp_path}/src").entries == []
@@ -162,7 +163,7 @@ def test_listing(sandbox: WorkdenBackend, call: Any, tmp_path: Path) -> None:
 def test_reading(sandbox: WorkdenBackend, call: Any, tmp_path: Path) -> None:
     (tmp_path / "four.txt").write_text("one\ntwo\nthree\nfour")
     read = call(sandbox, "read", f"{tmp_path}/four.txt", offset=1, limit=2)
-    assert read.file_data == {"content": "two\nthree\n", "encoding": "utf-8"}
+    assert read.file_data == {"content": "two\nthree", "encoding": "utf-8"}
     assert (read.start_line, read.end_line, read.total_lines, read.next_offset) == (2, 3, 4, 3)
     assert call(sandbox, "read", f"{tmp_path}/four.txt", offset=-1, limit=0).no_lines_requested
     assert "exceeds file length" in call(sandbox, "read", f"{tmp_path}/four.txt", offset=9).error
@@ -179,10 +180,28 @@ def test_binary_files_are_read_as_base64(sandbox: WorkdenBackend, call: Any, tmp
         assert base64.b64decode(read.file_data["content"]) == (tmp_path / name).read_bytes()
 
 
+def test_the_last_page_keeps_the_end_of_the_file(sandbox: WorkdenBackend, call: Any, tmp_path: Path) -> None:
+    for name, end in (("with", "\n"), ("without", "")):
+        (tmp_path / name).write_text(f"one\n\n{end}")
+        assert call(sandbox, "read", f"{tmp_path}/{name}", limit=1).file_data["content"] == "one"
+        assert call(sandbox, "read", f"{tmp_path}/{name}").file_data["content"] == f"one\n\n{end}"
+
+
+def test_a_large_binary_file_is_not_read(sandbox: WorkdenBackend, call: Any, tmp_path: Path) -> None:
+    for name in ("large.png", "large.bin"):
+        (tmp_path / name).write_bytes(b"\xff" * 512_000)
+        assert call(sandbox, "read", f"{tmp_path}/{name}").file_data["encoding"] == "base64"
+        (tmp_path / name).write_bytes(b"\xff" * 512_001)
+        read = call(sandbox, "read", f"{tmp_path}/{name}")
+        assert read.file_data is None and "exceeds maximum preview size of 512000 bytes" in read.error
+        assert len(call(sandbox, "download_files", [f"{tmp_path}/{name}"])[0].content) == 512_001
+    assert call(sandbox, "read", f"{tmp_path}/no.png").error == f"File '{tmp_path}/no.png' not found"
+
+
 def test_writing_and_editing(sandbox: WorkdenBackend, call: Any, tmp_path: Path) -> None:
     path = f"{tmp_path}/deep/er/file.txt"
     assert call(sandbox, "write", path, "a b a").path == path
-    assert "2 times" in call(sandbox, "edit", path, "a", "c").error
+    assert "multiple times (2)" in call(sandbox, "edit", path, "a", "c").error
     assert call(sandbox, "edit", path, "a", "c", replace_all=True).occurrences == 2
     assert "not found in file" in call(sandbox, "edit", path, "nothing", "c").error
     assert "not found" in call(sandbox, "edit", f"{tmp_path}/no", "a", "c").error
@@ -252,12 +271,52 @@ def test_files_in_and_out(sandbox: WorkdenBackend, call: Any, tmp_path: Path) ->
     ]
 
 
+def test_only_absolute_paths_are_uploaded_and_downloaded(sandbox: WorkdenBackend, call: Any, tmp_path: Path) -> None:
+    sent = call(sandbox, "upload_files", [("in.txt", b"x"), (f"{tmp_path}/abs.txt", b"y")])
+    assert [one.error for one in sent] == ["invalid_path", None]
+    assert [path.name for path in tmp_path.iterdir()] == ["abs.txt"]
+    got = call(sandbox, "download_files", ["abs.txt", f"{tmp_path}/abs.txt"])
+    assert [(one.content, one.error) for one in got] == [(None, "invalid_path"), (b"y", None)]
+
+
 def test_commands(sandbox: WorkdenSandbox, call: Any) -> None:
     assert sandbox.id == "the-box" and execute_accepts_timeout(type(sandbox))
     ran = call(sandbox, "execute", "echo out; echo err >&2; exit 3")
     assert (ran.output, ran.exit_code, ran.truncated) == ("out\nerr\n", 3, False)
     assert "timed out" in call(sandbox, "execute", "sleep 6000", timeout=1).output
     assert call(sandbox, "execute", "echo on", timeout=0).output == "on\n"
+
+
+# The middle of this output is omitted elsewhere. It ends with an error, and is no UTF-8 in two places.
+LONG = r"printf 'é\377'; seq 60000; echo end >&2; printf '\377'; exit 3"
+LONG_OUTPUT = "é\ufffd" + "".join(f"{number}\n" for number in range(1, 60_001)) + "end\n\ufffd"
+
+
+def test_a_long_output_is_whole(sandbox: WorkdenSandbox, call: Any) -> None:
+    ran = call(sandbox, "execute", LONG)
+    assert (ran.exit_code, ran.truncated, len(ran.output)) == (3, False, len(LONG_OUTPUT))
+    assert ran.output == LONG_OUTPUT
+    late = timed_out(lambda seconds: call(sandbox, "execute", "seq 60000; sleep 6000", timeout=seconds), "\n60000\n")
+    assert not late.truncated and late.output.endswith("\n60000\nError: Command timed out")
+    assert late.output.startswith("1\n2\n") and len(late.output) > 300_000
+
+
+def test_an_output_of_more_than_ten_megabytes_is_shortened(sandbox: WorkdenSandbox, call: Any) -> None:
+    ran = call(sandbox, "execute", "head -c 12000000 /dev/zero | tr '\\0' x")
+    assert ran.truncated and ran.exit_code == 0 and len(ran.output) < 200_000
+    assert "left out" in ran.output
+
+
+def test_a_printed_note_does_not_lead_to_another_output(sandbox: WorkdenSandbox, call: Any) -> None:
+    call(sandbox, "execute", "seq 100000 160000")
+    note = "[... 9 bytes (1 lines) left out; the full output can be read as `exec_1` ...]"
+    ran = call(sandbox, "execute", f"echo; echo '{note}'; {LONG}")
+    assert ran.output == f"\n{note}\n{LONG_OUTPUT}" and not ran.truncated
+
+
+def test_a_long_output_is_whole_where_rules_apply(tmp_path: Path) -> None:
+    with LocalBackend(root_dir=tmp_path, permissions="permissive", isolation="linux") as local:
+        assert WorkdenSandbox(local).execute(LONG).output == LONG_OUTPUT
 
 
 def test_cancelling_a_command_ends_it(sandbox: WorkdenSandbox, tmp_path: Path) -> None:
@@ -301,6 +360,26 @@ def test_a_custom_backend() -> None:
     backend = deep_backend(Notes())
     assert type(backend) is WorkdenBackend
     assert backend.read("/notes.txt").file_data == {"content": "mine", "encoding": "utf-8"}
+
+
+class Shortening(Notes):
+    """A custom backend whose commands end with an output that it has shortened itself."""
+
+    def __init__(self, output: str) -> None:
+        super().__init__()
+        self.output = output
+
+    def execute(self, command: str, timeout: int | None = None) -> ExecuteResponse:
+        return ExecuteResponse(output=self.output, exit_code=0, truncated=True)
+
+    id = "shortening"
+
+
+@pytest.mark.parametrize("log", ["", "; the full output can be read as `exec_1`", "; the full output can be read as `no_1`"])
+def test_an_output_without_its_log_stays_short(tmp_path: Path, log: str) -> None:
+    shown = f"start\n[... 9 bytes (1 lines) left out{log} ...]\nend"
+    ran = WorkdenSandbox(Shortening(shown)).execute("anything")
+    assert ran.truncated and "end" in ran.output
 
 
 def test_a_subclass_with_a_method_of_its_own_is_asked(tmp_path: Path) -> None:

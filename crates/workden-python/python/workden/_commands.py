@@ -28,6 +28,11 @@ class NativeCommands:
     def _refused(self, failure: Failure) -> None:
         """Raises this backend's exception for a refusal, if it has one."""
 
+    def _shortened(self, output: str) -> Steps[tuple[str, bool]]:
+        """Returns what to answer for an output of which the middle was left out, and whether it still is."""
+        yield from ()
+        return output, True
+
     @dual_method
     def execute(self, command: str, timeout: float | None = None) -> Steps[ExecuteResponse]:
         """Runs a shell command until it exits, or for `timeout` seconds (default: 120).
@@ -39,6 +44,8 @@ class NativeCommands:
         except Failure as failure:
             self._refused(failure)
             return ExecuteResponse(output=f"Error: {_messages.command_error(failure)}", exit_code=1)
+        if is_cut:
+            output, is_cut = yield from self._shortened(output)
         if is_over:
             gap = "\n" if output and not output.endswith("\n") else ""
             output = f"{output}{gap}{_TIMED_OUT}"

@@ -41,6 +41,7 @@ from workden._commands import NativeCommands
 from workden._dual import Steps, dual_method, run_async
 from workden._native import Failure
 from workden._native_workspaces import native_workspace_of
+from workden.integrations._whole_output import whole_output
 
 if TYPE_CHECKING:
     from workden._native import NativeWorkspace
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WorkdenBackend", "WorkdenSandbox", "deep_backend"]
 
+MAX_BINARY_BYTES = 500 * 1024
+"""Maximum size of a file that `read` returns as binary data, as in the sandboxes of deepagents."""
 # Suffixes of files that are passed on as binary data.
 _NOT_TEXT = frozenset(
     ".png .jpeg .jpg .webp .gif .heic .heif .mp4 .mpeg .mov .avi .flv .mpg .webm .wmv .3gpp .mkv "
@@ -96,7 +99,7 @@ class WorkdenBackend(BackendProtocol):
 
     @dual_method
     def ls(self, path: str) -> Steps[LsResult]:
-        """Lists a directory. Paths of directories end in `/`."""
+        """Lists a directory."""
         try:
             found = yield "list_dir", (path,)
         except Failure as failure:
@@ -110,17 +113,25 @@ class WorkdenBackend(BackendProtocol):
 
     @dual_method
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> Steps[ReadResult]:
-        """Returns lines of a file; a file that is not text is returned whole, in base64."""
+        """Returns lines of a file; a file that is not text is returned whole, in base64, up to 500 KiB.
+
+        The last line of a page ends without a newline, unless it is the last line of the file.
+        """
+        dot = file_path.rfind(".")
+        is_text = dot < 0 or file_path[dot:].lower() not in _NOT_TEXT
         try:
+            if not is_text and ((yield "stat", (file_path,))["size"] or 0) > MAX_BINARY_BYTES:
+                return _too_large(file_path)
             content = yield "read_bytes", (file_path,)
         except Failure as failure:
             return ReadResult(error=_messages.file_error(failure, file_path))
-        dot = file_path.rfind(".")
-        if file_path[dot:].lower() not in _NOT_TEXT or dot < 0:
+        if is_text:
             try:
-                return slice_read_response(_file(content.decode(), "utf-8"), offset, limit)
+                return _page(slice_read_response(_file(content.decode(), "utf-8"), offset, limit))
             except UnicodeDecodeError:
                 pass
+        if len(content) > MAX_BINARY_BYTES:
+            return _too_large(file_path)
         return ReadResult(file_data=_file(base64.b64encode(content).decode(), "base64"))
 
     async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
@@ -150,7 +161,7 @@ class WorkdenBackend(BackendProtocol):
         try:
             occurrences = yield "edit", (file_path, old_string, new_string, replace_all)
         except Failure as failure:
-            return EditResult(error=f"Error: {_messages.edit_error(failure, file_path, old_string)}")
+            return EditResult(error=f"Error: {_edit_error(failure, file_path, old_string)}")
         return EditResult(path=file_path, occurrences=occurrences)
 
     async def aedit(
@@ -218,9 +229,12 @@ class WorkdenBackend(BackendProtocol):
 
     @dual_method
     def upload_files(self, files: list[tuple[str, bytes]]) -> Steps[list[FileUploadResponse]]:
-        """Writes files. A failure does not affect the other files."""
+        """Writes files at absolute paths. A failure does not affect the other files."""
         uploaded: list[FileUploadResponse] = []
         for path, content in files:
+            if not path.startswith("/"):
+                uploaded.append(FileUploadResponse(path=path, error="invalid_path"))
+                continue
             try:
                 yield "write", (path, content)
             except Failure as failure:
@@ -235,9 +249,12 @@ class WorkdenBackend(BackendProtocol):
 
     @dual_method
     def download_files(self, paths: list[str]) -> Steps[list[FileDownloadResponse]]:
-        """Reads files. A failure does not affect the other files."""
+        """Reads files at absolute paths. A failure does not affect the other files."""
         downloaded: list[FileDownloadResponse] = []
         for path in paths:
+            if not path.startswith("/"):
+                downloaded.append(FileDownloadResponse(path=path, error="invalid_path"))
+                continue
             try:
                 content = yield "read_bytes", (path,)
             except Failure as failure:
@@ -266,9 +283,15 @@ class WorkdenSandbox(WorkdenBackend, SandboxBackendProtocol):
     def _refused(self, failure: Failure) -> None:
         """Raises nothing: a refusal is an answer."""
 
+    def _shortened(self, output: str) -> Steps[tuple[str, bool]]:
+        return whole_output(output)
+
     @dual_method
     def execute(self, command: str, *, timeout: int | None = None) -> Steps[ExecuteResponse]:
-        """Runs a shell command until it exits, or for `timeout` seconds (default: 120; 0 means no limit)."""
+        """Runs a shell command until it exits, or for `timeout` seconds (default: 120; 0 means no limit).
+
+        The output is whole up to some 10 MiB.
+        """
         seconds = math.inf if timeout == 0 else timeout
         running = cast("Any", NativeCommands.execute).steps(self, command, seconds)
         ran = yield from cast("Steps[Ran]", running)
@@ -279,10 +302,30 @@ class WorkdenSandbox(WorkdenBackend, SandboxBackendProtocol):
         return await run_async(self, "execute", command, timeout=timeout)
 
 
+def _page(read: ReadResult) -> ReadResult:
+    """Returns lines as the sandboxes of deepagents do: joined by newlines, so that joined pages are the file."""
+    if read.next_offset is not None and read.file_data is not None:
+        read.file_data["content"] = read.file_data["content"].removesuffix("\n")
+    return read
+
+
+def _too_large(path: str) -> ReadResult:
+    return ReadResult(error=f"File '{path}': Binary file exceeds maximum preview size of {MAX_BINARY_BYTES} bytes")
+
+
+def _edit_error(failure: Failure, path: str, old_string: str) -> str:
+    if failure.kind != "ambiguous":
+        return _messages.edit_error(failure, path, old_string)
+    _, parts = _messages.refusal(failure)
+    return (
+        f"String '{old_string}' found multiple times ({parts.get('matches', 'several')}). "
+        "Use replace_all=True to replace all, or provide more context."
+    )
+
+
 def _entry(info: FileInfo) -> Any:
-    if info["is_dir"]:
-        return {"path": info["path"].rstrip("/") + "/", "is_dir": True, "size": 0}
-    return {"path": info["path"], "is_dir": False, "size": info["size"] or 0}
+    # Without a final `/`: the backends of deepagents differ, and its sandboxes have none.
+    return {"path": info["path"], "is_dir": info["is_dir"], "size": info["size"] or 0}
 
 
 def _code(failure: Failure) -> str:
