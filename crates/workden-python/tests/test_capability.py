@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from media import PNG
-from pydantic_ai import Agent, BinaryContent, DeferredToolRequests
+from pydantic_ai import Agent, BinaryContent, DeferredToolRequests, RunContext, RunUsage, ToolDefinition, UserError
 from pydantic_ai.agent.spec import AgentSpec
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.models.test import TestModel
 from scripted import Deps, Script, answers
 
 from workden.backends.local import LocalBackend
@@ -72,6 +73,69 @@ async def test_it_works_with_the_backend_of_the_dependencies() -> None:
     backend = StateBackend()
     _, result = await ran(ConsoleCapability(), ("write_file", {"path": "a", "content": "x"}), deps=Deps(backend))
     assert answers(result.all_messages()) == ["Wrote 1 lines to /a"] and "/a" in backend.files
+
+
+NAMES = (
+    "ls read_file write_file edit_file hashline_edit glob grep execute run_in_background read_output kill_shell "
+    "list_shells custom"
+).split()
+COMMANDS = ["execute", "run_in_background", "read_output", "kill_shell", "list_shells"]
+
+
+def writing(default: str, *rules: tuple[str, str], operation: str = "write") -> dict[str, Any]:
+    written = [{"pattern": pattern, "action": action} for pattern, action in rules]
+    return {"default": "allow", operation: {"default": default, "rules": written}}
+
+
+@pytest.mark.parametrize(
+    ("permissions", "hidden"),
+    [
+        (None, []),
+        ("default", []),
+        ("strict", []),
+        ("readonly", ["write_file", "edit_file", "hashline_edit", *COMMANDS]),
+        ({"default": "deny"}, NAMES[:-1]),
+        (writing("deny"), ["write_file"]),
+        (writing("allow", ("*", "deny")), ["write_file"]),
+        (writing("allow", ("**", "deny"), ("src/**", "allow")), ["write_file"]),
+        (writing("allow", ("**/*", "deny")), ["write_file"]),
+        (writing("allow", ("**", "deny"), operation="edit"), ["edit_file", "hashline_edit"]),
+        (writing("allow", ("*", "deny"), operation="execute"), COMMANDS),
+        # Some calls are permitted.
+        (writing("deny", ("src/**", "allow")), []),
+        (writing("deny", ("src/**", "ask")), []),
+        (writing("allow", ("src/**", "allow"), ("**", "deny")), []),
+        (writing("allow", ("?", "deny")), []),
+        (writing("allow", ("*.md", "deny")), []),
+        (writing("deny", ("git *", "allow"), operation="execute"), []),
+    ],
+)
+async def test_it_hides_tools_that_the_rules_deny_everywhere(permissions: Any, hidden: list[str]) -> None:
+    capability = ConsoleCapability(permissions=permissions)
+    tools = [ToolDefinition(name=name) for name in NAMES]
+    offered = await capability.prepare_tools(RunContext(deps=None, model=TestModel(), usage=RunUsage()), tools)
+    assert [tool.name for tool in tools if tool not in offered] == hidden
+    assert len(tools) == len(NAMES)
+
+
+async def test_it_hides_tools_of_other_toolsets_by_their_names() -> None:
+    def write_file() -> str:
+        raise AssertionError
+
+    def custom() -> str:
+        return "called"
+
+    script, result = await ran(
+        ConsoleCapability(backend=StateBackend(), permissions="readonly"), ("custom", {}), tools=[write_file, custom]
+    )
+    assert list(script.offered) == ["custom", *READING] and answers(result.all_messages()) == ["called"]
+
+
+async def test_a_run_without_dependencies_ends_with_the_first_call_of_a_tool() -> None:
+    script, result = await ran(ConsoleCapability(permissions="readonly"))
+    assert list(script.offered) == READING and result.output == "done"
+    with pytest.raises(UserError, match=r"requires `deps\.backend`"):
+        await ran(ConsoleCapability(permissions="readonly"), ("ls", {}))
 
 
 async def test_the_instructions_are_about_the_tools_that_are_there() -> None:

@@ -149,7 +149,10 @@ def test_without_pydantic_ai_the_command_that_installs_it_is_said(monkeypatch: p
             importlib.import_module("workden.capability")
 
 
-async def test_without_a_backend_it_is_said_where_one_is_looked_for() -> None:
+async def test_without_a_backend_the_first_call_says_where_one_is_looked_for() -> None:
     for deps in (None, SimpleNamespace(), SimpleNamespace(backend=None)):
+        script = Script([])
+        assert (await script.agent(create_console_toolset()).run("go", deps=deps)).output == "done"
+        assert len(script.offered) == 11
         with pytest.raises(UserError, match=r"requires `deps\.backend`"):
-            await Script([]).agent(create_console_toolset()).run("go", deps=deps)
+            await Script([("ls", {})]).agent(create_console_toolset()).run("go", deps=deps)

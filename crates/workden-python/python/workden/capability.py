@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from workden import _rules
 from workden._native_workspaces import native_workspace_of
+from workden.permissions import PermissionChecker
 from workden.toolsets import _extra, _texts
 from workden.toolsets._media import DEFAULT_MAX_DOCUMENT_BYTES, DEFAULT_MAX_IMAGE_BYTES
 from workden.toolsets._texts import EditFormat
@@ -32,21 +33,37 @@ except ImportError as error:
     raise _extra.missing(error) from error
 
 if TYPE_CHECKING:
-    from pydantic_ai import FunctionToolset
+    from pydantic_ai import FunctionToolset, RunContext, ToolDefinition
 
     from workden._rules import Permissions
-    from workden.permissions import AskCallback, AskFallback
+    from workden.permissions import AskCallback, AskFallback, PermissionOperation
     from workden.protocol import AsyncBackendProtocol, BackendProtocol
 
 __all__ = ["ConsoleCapability"]
+
+_OPERATIONS: dict[str, PermissionOperation] = {
+    "ls": "ls",
+    "read_file": "read",
+    "write_file": "write",
+    "edit_file": "edit",
+    "hashline_edit": "edit",
+    "glob": "glob",
+    "grep": "grep",
+    "execute": "execute",
+    "run_in_background": "execute",
+    "read_output": "execute",
+    "kill_shell": "execute",
+    "list_shells": "execute",
+}
+"""The operation that a tool needs."""
 
 
 @dataclass
 class ConsoleCapability(AbstractCapability[Any]):
     """Tools for files, search and commands, with their instructions and rules.
 
-    Tools that the rules deny everywhere are hidden; for all others the rules are checked for each path. Without
-    `permissions`, only the rules of the backend apply.
+    Tools that the rules deny everywhere are hidden, also tools of the same names from other toolsets of the agent; for
+    all others the rules are checked for each path. Without `permissions`, only the rules of the backend apply.
     """
 
     include_execute: bool = True
@@ -88,6 +105,7 @@ class ConsoleCapability(AbstractCapability[Any]):
     deferred_approvals: bool | None = None
     """Whether runs may end with approval questions. By default, the agent's `output_type` decides."""
     _toolset: FunctionToolset[Any] = field(init=False, repr=False, compare=False)
+    _hidden: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.backend, (str, os.PathLike)):
@@ -96,6 +114,8 @@ class ConsoleCapability(AbstractCapability[Any]):
             self.backend = LocalBackend(root_dir=self.backend)
         if self.permissions is not None:
             self.permissions = _rules.ruleset(self.permissions)
+            checker = PermissionChecker(self.permissions)
+            self._hidden = frozenset(tool for tool, operation in _OPERATIONS.items() if checker._denies_all(operation))
         self._toolset = create_console_toolset(
             id=self.id,
             include_execute=self.include_execute,
@@ -155,6 +175,10 @@ class ConsoleCapability(AbstractCapability[Any]):
     def get_toolset(self) -> FunctionToolset[Any]:
         """Returns the tools."""
         return self._toolset
+
+    async def prepare_tools(self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
+        """Returns the tools without those that the rules deny everywhere. Tools of other names stay."""
+        return [tool for tool in tool_defs if tool.name not in self._hidden]
 
     def get_instructions(self) -> str:
         """Returns the system prompt for the tools, limited to those that are offered."""

@@ -130,6 +130,16 @@ class PermissionChecker:
         """Whether the operation requires approval."""
         return self._check(operation, target) == "ask"
 
+    def _denies_all(self, operation: PermissionOperation) -> bool:
+        """Whether no path, or no command, can be permitted."""
+        return all(self._denies_first(operation, target) for target in ("*", "any/other name"))
+
+    def _denies_first(self, operation: PermissionOperation, target: str) -> bool:
+        action, of, index, _ = self._explain(operation, target)
+        # A rule before the deciding one, or before the default, may permit other targets.
+        earlier = self._ruleset.get_operation_permissions(operation).rules[:index]
+        return action == "deny" and of in (operation, None) and all(rule.action == "deny" for rule in earlier)
+
     def _find_matching_rule(self, operation: PermissionOperation, target: str) -> PermissionRule | None:
         """Returns the deciding rule. For a command it can be a rule about a file that the command would touch."""
         _, of, index, _ = self._explain(operation, target)

@@ -74,7 +74,11 @@ class Console:
             return await self._called(ctx, name, {**dict(zip(named, positional)), **arguments})
 
         def prepare(ctx: RunContext[Any], definition: ToolDefinition) -> ToolDefinition | None:
-            tools = self._tools_for(self._backend(ctx), name)
+            backend = self._given_backend(ctx)
+            if backend is None:
+                # A run that calls no tool needs no backend.
+                return replace(definition, kind="function")
+            tools = self._tools_for(backend, name)
             if name not in tools.specs:
                 return None
             return replace(definition, description=tools.specs[name]["description"], kind="function")
@@ -96,10 +100,11 @@ class Console:
             return False
         return asks or (self.rules is not None and _rules.asks_by_default(self.rules, operation))
 
+    def _given_backend(self, ctx: RunContext[Any]) -> Any:
+        return getattr(ctx.deps, "backend", None) if self.backend is None else self.backend
+
     def _backend(self, ctx: RunContext[Any]) -> Any:
-        if self.backend is not None:
-            return self.backend
-        backend = getattr(ctx.deps, "backend", None)
+        backend = self._given_backend(ctx)
         if backend is None:
             raise UserError(
                 "the console requires `deps.backend`, which is not set: run the agent with `deps` that have a backend, "
