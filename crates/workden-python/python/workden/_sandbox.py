@@ -13,6 +13,7 @@ from workden import _messages
 from workden._commands import NativeCommands
 from workden._files import NativeFiles
 from workden._native import Failure
+from workden._refusals import OnDenied, raise_refusal
 
 if TYPE_CHECKING:
     from workden._native import NativeWorkspace
@@ -34,13 +35,10 @@ class NativeSandbox(NativeFiles, NativeCommands):
             self._current = self._create_native()
 
     _ask_fallback: AskFallback = "error"
+    _on_denied: OnDenied = "answer"
 
     def _refused(self, failure: Failure) -> None:
-        name, parts = _messages.refusal(failure)
-        if name == "unapproved" and self._ask_fallback == "error":
-            from workden.permissions import PermissionAskError
-
-            raise PermissionAskError(parts["operation"], parts["target"], "Approval required but no callback") from None
+        raise_refusal(failure, self._ask_fallback, self._on_denied)
 
     @abstractmethod
     def _create_native(self) -> NativeWorkspace:

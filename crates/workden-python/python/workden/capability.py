@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from workden import _rules
 from workden._native_workspaces import native_workspace_of
+from workden._refusals import OnDenied
 from workden.permissions import PermissionChecker
 from workden.toolsets import _extra, _texts
 from workden.toolsets._media import DEFAULT_MAX_DOCUMENT_BYTES, DEFAULT_MAX_IMAGE_BYTES
@@ -104,6 +105,8 @@ class ConsoleCapability(AbstractCapability[Any]):
     """Additional tools: `delete_file`, `move_file`, `copy_file`, `list_files`, `multi_edit`."""
     deferred_approvals: bool | None = None
     """Whether runs may end with approval questions. By default, the agent's `output_type` decides."""
+    on_denied: OnDenied = "answer"
+    """Whether a denied call is an answer to the model, or ends the run with a `PermissionError` (`raise`)."""
     _toolset: FunctionToolset[Any] = field(init=False, repr=False, compare=False)
     _hidden: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
 
@@ -136,6 +139,7 @@ class ConsoleCapability(AbstractCapability[Any]):
             ask_fallback=self.ask_fallback,
             extra_tools=self.extra_tools,
             deferred_approvals=self.deferred_approvals,
+            on_denied=self.on_denied,
         )
 
     @classmethod
@@ -163,6 +167,7 @@ class ConsoleCapability(AbstractCapability[Any]):
         max_document_bytes: int = DEFAULT_MAX_DOCUMENT_BYTES,
         extra_tools: list[str] | None = None,
         deferred_approvals: bool | None = None,
+        on_denied: Literal["answer", "raise"] = "answer",
         id: str | None = None,
         description: str | None = None,
         defer_loading: bool = False,

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, cast
 
+from workden._refusals import OnDenied, checked
 from workden.approval import _terminal
 from workden.approval.memory import ApprovalMemory
 from workden.approval.types import (
@@ -39,7 +40,8 @@ class ApprovalToolset(WrapperToolset[Any]):
     """Asks before it calls the tools of another toolset.
 
     A toolset with a method `needs_approval` decides itself what requires approval. Otherwise every tool does, except
-    those with `{"pre_approved": True}` in `config`. A denied call is answered with a sentence.
+    those with `{"pre_approved": True}` in `config`. A denied or blocked call is answered with a sentence; with
+    `on_denied="raise"` it ends the run with a `PermissionError`.
 
     Without a callback, an agent whose `output_type` includes `DeferredToolRequests` ends its run with the question and
     continues with the answer, as usual in Pydantic AI. Other agents ask at the terminal.
@@ -51,8 +53,11 @@ class ApprovalToolset(WrapperToolset[Any]):
         approval_callback: ApprovalCallback | None = None,
         memory: ApprovalMemory | None = None,
         config: dict[str, dict[str, Any]] | None = None,
+        *,
+        on_denied: OnDenied = "answer",
     ) -> None:
         super().__init__(inner)
+        self._on_denied = checked(on_denied)
         self._approval_callback = approval_callback
         self._memory = ApprovalMemory() if memory is None else memory
         self.config = config or {}
@@ -96,7 +101,7 @@ class ApprovalToolset(WrapperToolset[Any]):
         """Calls a tool if it is approved, or needs no approval."""
         result = await self._result(name, tool_args, ctx)
         if result.is_blocked:
-            return result.block_reason
+            return self._denied(result.block_reason)
         # A toolset that checks approvals during the call may still have to ask.
         unasked = getattr(self.wrapped, "call_tool_unasked", None)
         approved = self._approved(ctx)
@@ -110,6 +115,11 @@ class ApprovalToolset(WrapperToolset[Any]):
             return asking.outcome(answer)
         approved, _ = await asking.decide(None)
         return asking.outcome(await self.wrapped.call_tool(name, tool_args, ctx, tool) if approved else None)
+
+    def _denied(self, reason: str | None) -> str | None:
+        if self._on_denied == "raise":
+            raise PermissionError(reason)
+        return reason
 
     def _approved(self, ctx: RunContext[Any]) -> dict[str, Any] | None:
         """Returns the approved question, empty if it does not describe a file state; `None` without an approval."""
@@ -202,7 +212,8 @@ class _ApprovalCall:
             raise self._raised
         if self._decision is None or self._decision.approved:
             return answer
-        return f"User denied {self._request.tool_name}: {self._decision.note or 'no reason given'}"
+        why = self._decision.note or "no reason given"
+        return self._toolset._denied(f"User denied {self._request.tool_name}: {why}")
 
 
 async def _resolved(value: Any) -> Any:

@@ -11,6 +11,7 @@ from workden import _native
 from workden._ask_callbacks import native_callback
 from workden._options import Volumes, as_list, mounts, to_json
 from workden._program import program
+from workden._refusals import OnDenied, checked
 from workden._rules import Permissions, rules_of
 from workden._sandbox import NativeSandbox
 from workden.backends.base import BaseSandbox
@@ -67,6 +68,7 @@ class LinuxSandbox(NativeSandbox):
         permissions: Permissions | None = None,
         ask_callback: AskCallback | None = None,
         ask_fallback: AskFallback = "error",
+        on_denied: OnDenied = "answer",
     ) -> None:
         """Configures the sandbox.
 
@@ -83,7 +85,7 @@ class LinuxSandbox(NativeSandbox):
         - `read_only`, `masked`: paths that commands may not change, or may not read.
         - `git_files`: whether commands may change files that git executes outside the sandbox.
         - `level`: `"landlock"` for systems without user namespaces. It isolates less.
-        - `permissions`, `ask_callback`, `ask_fallback`: as in `LocalBackend`. Commands cannot open files that the rules
+        - `permissions`, `ask_callback`, `ask_fallback`, `on_denied`: as in `LocalBackend`. Commands cannot open files that the rules
           deny.
         """
         if network_mode not in (None, "none", "host"):
@@ -91,6 +93,7 @@ class LinuxSandbox(NativeSandbox):
         self._root = None if root_dir is None else Path(root_dir).expanduser().absolute()
         self._work_dir = "/workspace" if level == "namespaces" else "/"
         self._ask_fallback: AskFallback = ask_fallback
+        self._on_denied: OnDenied = checked(on_denied)
         self._permissions = permissions
         if self._root is not None:
             self._root.mkdir(parents=True, exist_ok=True)

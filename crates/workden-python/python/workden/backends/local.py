@@ -17,6 +17,7 @@ from workden._files import NativeFiles
 from workden._native import Failure, NativeWorkspace
 from workden._options import as_list
 from workden._program import program
+from workden._refusals import OnDenied, checked, raise_refusal
 from workden._rules import Permissions, ruleset
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class LocalBackend(NativeFiles, NativeCommands):
         ask_callback: AskCallback | None = None,
         ask_fallback: AskFallback = "error",
         *,
+        on_denied: OnDenied = "answer",
         isolation: Literal["linux"] | None = None,
         env: Sequence[str] | Literal["all"] = "all",
         toolchains: Sequence[str] = (),
@@ -82,6 +84,7 @@ class LocalBackend(NativeFiles, NativeCommands):
         - `permissions`: a ruleset, an equivalent dictionary, or the name of a preset (`"readonly"`).
         - `ask_callback`: answers approval questions: `(operation, target, reason)`, sync or async.
         - `ask_fallback`: without a callback, a call that requires approval raises (`"error"`) or is denied (`"deny"`).
+        - `on_denied`: a call that is denied returns its error (`"answer"`), or raises `PermissionError` (`"raise"`).
         - `isolation`: `"linux"` runs commands in a sandbox around the same directories.
         - `env`: names of the variables of this process that commands see. By default: all on the host.
         - `toolchains`: any of `"python"`, `"node"`, `"rust"` and `"go"`, for commands in a sandbox, in addition to the
@@ -102,6 +105,7 @@ class LocalBackend(NativeFiles, NativeCommands):
         self._permissions = None if permissions is None else ruleset(permissions)
         self._ask_callback = ask_callback
         self._ask_fallback: AskFallback = ask_fallback
+        self._on_denied = checked(on_denied)
         self._checker: PermissionChecker | None = None
         config: dict[str, Any] = {
             "root": str(root),
@@ -160,11 +164,7 @@ class LocalBackend(NativeFiles, NativeCommands):
         return self._checker
 
     def _refused(self, failure: Failure) -> None:
-        name, parts = _messages.refusal(failure)
-        if name == "unapproved" and self._ask_fallback == "error":
-            from workden.permissions import PermissionAskError
-
-            raise PermissionAskError(parts["operation"], parts["target"], "Approval required but no callback") from None
+        raise_refusal(failure, self._ask_fallback, self._on_denied)
 
     def close(self) -> None:
         """Kills all background commands."""

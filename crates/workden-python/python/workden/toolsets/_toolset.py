@@ -24,6 +24,7 @@ from workden import _rules
 from workden._ask_callbacks import TOOL_CALL_CALLBACK
 from workden._native import Failure
 from workden._native_workspaces import unwrapped
+from workden._refusals import OnDenied, is_denial
 from workden.toolsets import _failure_messages, _texts
 from workden.toolsets._approvals import Approvals
 from workden.toolsets._media import DOCUMENT_EXTENSIONS, IMAGE_EXTENSIONS
@@ -49,6 +50,7 @@ class Console:
     ask_callback: Any = None
     terminal: bool = True
     deferred: bool | None = None
+    on_denied: OnDenied = "answer"
     _questions: OrderedDict[str, dict[str, Any]] = field(default_factory=lambda: OrderedDict())
 
     def __post_init__(self) -> None:
@@ -129,6 +131,8 @@ class Console:
             self._remember(ctx, approvals.question)
             raise ApprovalRequired(metadata=approvals.question)
         text = _failure_messages.failure_text(name, arguments, failure.kind, str(failure), self._shown)
+        if self.on_denied == "raise" and is_denial(failure):
+            raise PermissionError(text.removeprefix("Error: "))
         if failure.kind in _failure_messages.RETRYABLE and not getattr(ctx, "last_attempt", True):
             raise ModelRetry(text)
         return text

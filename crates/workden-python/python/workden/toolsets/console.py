@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from workden._refusals import OnDenied, checked
 from workden._rules import Permissions, rules_of
 from workden.toolsets import _extra, _texts
 from workden.toolsets._media import (
@@ -130,11 +131,13 @@ def create_console_toolset(
     ask_fallback: AskFallback = "error",
     extra_tools: Sequence[str] = (),
     deferred_approvals: bool | None = None,
+    on_denied: OnDenied = "answer",
 ) -> FunctionToolset[Any]:
     """Creates tools for files, search and commands over `ctx.deps.backend`.
 
     A tool is offered if the backend supports it and the rules do not deny it everywhere. Mistakes that the model can
-    fix are retries, `max_retries` times in a row; refusals are answers. A tool never ends the run.
+    fix are retries, `max_retries` times in a row; refusals are answers. A tool never ends the run, unless you set
+    `on_denied="raise"`.
 
     Args:
         id: The id of the toolset.
@@ -160,6 +163,8 @@ def create_console_toolset(
         extra_tools: Additional tools: `delete_file`, `move_file`, `copy_file`, `list_files`, `multi_edit`.
         deferred_approvals: Whether runs may end with approval questions. By default, they may if the agent's
             `output_type` includes `DeferredToolRequests`. Set it when `output_type` is passed to a run.
+        on_denied: A denied call is an answer to the model (`"answer"`), or ends the run with a `PermissionError`
+            (`"raise"`).
     """
     try:
         from workden.toolsets._toolset import Console
@@ -189,6 +194,7 @@ def create_console_toolset(
         ask_callback=ask_callback,
         terminal=ask_fallback != "deny",
         deferred=deferred_approvals,
+        on_denied=checked(on_denied),
     )
     return console.toolset(id, max_retries)
 

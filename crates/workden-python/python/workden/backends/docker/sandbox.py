@@ -12,6 +12,7 @@ from workden._ask_callbacks import native_callback
 from workden._dual import Steps, dual_method
 from workden._options import Volumes, as_list, mount, mounts, to_json
 from workden._program import container_keepers, program
+from workden._refusals import OnDenied, checked
 from workden._rules import Permissions, rules_of
 from workden._sandbox import NativeSandbox
 from workden.backends.base import BaseSandbox
@@ -74,6 +75,7 @@ class DockerSandbox(NativeSandbox):
         permissions: Permissions | None = None,
         ask_callback: AskCallback | None = None,
         ask_fallback: AskFallback = "error",
+        on_denied: OnDenied = "answer",
     ) -> None:
         """Configures the container.
 
@@ -88,7 +90,7 @@ class DockerSandbox(NativeSandbox):
           mounted at `work_dir`, so that new files belong to that user.
         - `privileges`: privileges of commands; `few` is enough for package managers.
         - `read_only_root`: makes the files of the image read-only.
-        - `read_only`, `masked`, `git_files`, `permissions`, `ask_callback`, `ask_fallback`: as in `LinuxSandbox`, for
+        - `read_only`, `masked`, `git_files`, `permissions`, `ask_callback`, `ask_fallback`, `on_denied`: as in `LinuxSandbox`, for
           files mounted from the host.
         - `init`, `oci_runtime`: the first process, and the runtime of the daemon (`"runsc"`).
         - `lease`: seconds that the container lives without a connected client.
@@ -105,6 +107,7 @@ class DockerSandbox(NativeSandbox):
         self._auto_remove = auto_remove and container_name is None
         self._network_mode = network_mode
         self._ask_fallback: AskFallback = ask_fallback
+        self._on_denied: OnDenied = checked(on_denied)
         self._permissions = permissions
         named, of_host = _volumes(volumes)
         self._config = to_json(
