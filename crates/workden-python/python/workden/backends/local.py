@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from workden import _messages
+from workden import _host_notice, _messages
 from workden._ask_callbacks import native_callback
 from workden._commands import NativeCommands
 from workden._dual import Steps, dual_method
@@ -45,8 +45,8 @@ class LocalBackend(NativeFiles, NativeCommands):
     """Files in directories of this machine, and commands.
 
     Relative paths start at `root_dir`; absolute paths are host paths inside `allowed_directories`. Commands run on the
-    host with the rights of this process. With `isolation="linux"` they run in a sandbox that contains only the host's
-    programs and these directories.
+    host with the rights of this process, which the logger `workden` says once. With `isolation="linux"` they run in a
+    sandbox that contains only the host's programs and these directories.
 
     ```python
     from workden import LocalBackend
@@ -121,6 +121,12 @@ class LocalBackend(NativeFiles, NativeCommands):
         with _messages.builtin_exceptions():
             self._native = NativeWorkspace.local(json.dumps(config), native_callback(ask_callback))
         self._reset_background()
+        if config["commands"] == "host" and not _host_notice.is_given() and self._may_run_commands():
+            _host_notice.give()
+
+    def _may_run_commands(self) -> bool:
+        checker = self.permission_checker
+        return checker is None or not checker._denies_all("execute")
 
     @dual_method
     def execute(self, command: str, timeout: float | None = None) -> Steps[ExecuteResponse]:
