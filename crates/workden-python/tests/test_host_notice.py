@@ -12,7 +12,7 @@ import pytest
 PROGRAM = """
 import json, logging, sys, threading
 from pathlib import Path
-from workden import CompositeBackend, ConsoleCapability, FilesystemBackend, LocalBackend, LocalSandbox, StateBackend
+from workden import CompositeBackend, FilesystemBackend, LocalBackend, LocalSandbox, StateBackend
 
 logged = []
 class Keep(logging.Handler):
@@ -37,7 +37,7 @@ def logged(root: Path, code: str) -> list[list[str]]:
         "LocalBackend(root)",
         "LocalBackend(root); LocalBackend(root / 'other').execute('true'); LocalBackend(root)",
         "LocalSandbox(root)",
-        "ConsoleCapability(backend=root)",
+        "from workden import ConsoleCapability; ConsoleCapability(backend=root)",
         "LocalBackend(root, permissions='default')",
         "LocalBackend(root, permissions={'default': 'deny', 'execute': {'default': 'deny', "
         "'rules': [{'pattern': 'git *', 'action': 'allow'}]}})",

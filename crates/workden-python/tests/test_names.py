@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from waiting import LONG
@@ -27,6 +29,22 @@ OF_THE_REFERENCE = """
     PermissionDeniedError AskCallback AskFallback DEFAULT_RULESET PERMISSIVE_RULESET READONLY_RULESET STRICT_RULESET
     SECRETS_PATTERNS SYSTEM_PATTERNS create_ruleset ConsoleCapability __version__
 """.split()
+# The exports of version 0.2.37, which is another interface.
+OF_0_2_37 = """
+    BUILTIN_RUNTIMES DEFAULT_MAX_DOCUMENT_BYTES DEFAULT_MAX_IMAGE_BYTES DEFAULT_RULESET DOCUMENT_EXTENSIONS
+    DOCUMENT_MEDIA_TYPES EDIT_FILE_DESCRIPTION EXECUTE_DESCRIPTION GLOB_DESCRIPTION GREP_DESCRIPTION
+    HASHLINE_CONSOLE_PROMPT HASHLINE_EDIT_DESCRIPTION HASHLINE_READ_FILE_DESCRIPTION IMAGE_EXTENSIONS IMAGE_MEDIA_TYPES
+    LS_DESCRIPTION PERMISSIVE_RULESET READONLY_RULESET READ_FILE_DESCRIPTION SECRETS_PATTERNS STRICT_RULESET
+    SYSTEM_PATTERNS TOOL_TEXT WRITE_FILE_DESCRIPTION AskCallback AskFallback CommandOutcome CommandRunner
+    ConfinedWorkspace ConsoleCapability ConsoleToolset DaytonaWorkspace DaytonaWorkspaceBackend DockerSandbox
+    DockerWorkspace DockerWorkspaceBackend EditFormat FileData FileInfo KubernetesPodSandbox KubernetesWorkspace
+    KubernetesWorkspaceBackend OperationPermissions PermissionAction PermissionAskError PermissionChecker
+    PermissionDeniedError PermissionError PermissionOperation PermissionRule PermissionRuleset Profile RuntimeConfig
+    SandboxFactory SandboxUnavailableError SandboxUsage SandboxdWorkspace SandboxdWorkspaceBackend SessionManager
+    StateBackend StateWorkspace StateWorkspaceBackend ToolText WorkspaceArchive WorkspaceArchiveError
+    WorkspacePathError WorkspaceTree apply_hashline_edit apply_hashline_edit_with_summary create_console_toolset
+    create_ruleset format_hashline_output get_console_system_prompt get_runtime line_hash
+""".split()
 OUR_OWN = "FilesystemBackend LocalSandbox LinuxSandbox WorkdenWorkspace".split()
 
 
@@ -38,6 +56,15 @@ def test_a_name_is_there(name: str) -> None:
 def test_no_other_name_is_promised() -> None:
     assert sorted(workden.__all__) == sorted([*OF_THE_REFERENCE, *OUR_OWN])
     assert set(workden.__all__) <= set(dir(workden))
+
+
+def test_every_name_of_a_later_version_is_here_or_has_a_row() -> None:
+    page = (Path(__file__).parents[3] / "docs/compatibility-python.md").read_text()
+    section = page.split("## Coming from pydantic-ai-backend 0.2.37")[1].split("\n## ")[0]
+    here = [name for name in OF_0_2_37 if name in workden.__all__]
+    assert f"Of the {len(OF_0_2_37)} names that 0.2.37 exports, {len(here)} are here" in section
+    named = set(re.findall(r"\w+", "".join(row.split("|")[1] for row in section.splitlines() if row.startswith("|"))))
+    assert {name for name in OF_0_2_37 if name not in here} <= named
 
 
 @pytest.mark.parametrize("name", ["Nonsense", "KubernetesPodSandbox", "DaytonaSandbox"])

@@ -85,8 +85,8 @@ class LinuxSandbox(NativeSandbox):
         - `read_only`, `masked`: paths that commands may not change, or may not read.
         - `git_files`: whether commands may change files that git executes outside the sandbox.
         - `level`: `"landlock"` for systems without user namespaces. It isolates less.
-        - `permissions`, `ask_callback`, `ask_fallback`, `on_denied`: as in `LocalBackend`. Commands cannot open files that the rules
-          deny.
+        - `permissions`, `ask_callback`, `ask_fallback`, `on_denied`: as in `LocalBackend`. Commands cannot open files
+          that the rules deny.
         """
         if network_mode not in (None, "none", "host"):
             raise ValueError(f"network_mode {network_mode!r} is not supported by LinuxSandbox: use 'none' or 'host'")

@@ -90,8 +90,8 @@ class DockerSandbox(NativeSandbox):
           mounted at `work_dir`, so that new files belong to that user.
         - `privileges`: privileges of commands; `few` is enough for package managers.
         - `read_only_root`: makes the files of the image read-only.
-        - `read_only`, `masked`, `git_files`, `permissions`, `ask_callback`, `ask_fallback`, `on_denied`: as in `LinuxSandbox`, for
-          files mounted from the host.
+        - `read_only`, `masked`, `git_files`, `permissions`, `ask_callback`, `ask_fallback`, `on_denied`: as in
+          `LinuxSandbox`, for files mounted from the host.
         - `init`, `oci_runtime`: the first process, and the runtime of the daemon (`"runsc"`).
         - `lease`: seconds that the container lives without a connected client.
         - `build_network`: the network for image builds; `docker_host`: the address of the daemon.
