@@ -57,7 +57,7 @@ class ApprovalToolset(WrapperToolset[Any]):
         on_denied: OnDenied = "answer",
     ) -> None:
         super().__init__(inner)
-        self._on_denied = checked(on_denied)
+        self._on_denied: OnDenied = checked(on_denied)
         self._approval_callback = approval_callback
         self._memory = ApprovalMemory() if memory is None else memory
         self.config = config or {}

@@ -105,7 +105,7 @@ class LocalBackend(NativeFiles, NativeCommands):
         self._permissions = None if permissions is None else ruleset(permissions)
         self._ask_callback = ask_callback
         self._ask_fallback: AskFallback = ask_fallback
-        self._on_denied = checked(on_denied)
+        self._on_denied: OnDenied = checked(on_denied)
         self._checker: PermissionChecker | None = None
         config: dict[str, Any] = {
             "root": str(root),
