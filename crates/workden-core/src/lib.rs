@@ -28,6 +28,7 @@ mod guard;
 pub mod host_executed;
 pub mod limits;
 pub mod names;
+mod nearest;
 mod path;
 mod prefix_backend;
 mod refusal;
@@ -52,12 +53,13 @@ pub use guard::{
     Access, Approval, ApprovalRequest, Approver, Audit, AuditEvent, AuditOutcome, Caller, CommandLine, Execution,
     ExecutionInput, Gate, Guarded, Op, OpenGate, TargetState,
 };
+pub use nearest::nearest;
 pub use path::VirtualPath;
 pub use prefix_backend::PrefixBackend;
 pub use refusal::{Refusal, Spelling};
 pub use sandbox::Sandbox;
 pub use search::{Completeness, glob::RuleCase};
-pub use size::{parse_size, show_size};
+pub use size::{parse_size, show_size, type_size};
 pub use verdict::{Judgement, Verdict};
 pub use visibility::{CompiledVisibility, Layer, Rule, Rules, Sight, Visibility};
 

@@ -57,6 +57,25 @@ pub fn show_size(bytes: u64) -> String {
     }
 }
 
+/// Formats a size as an option takes it: `512M`, `1.5G`, `65537`. [`parse_size`] reads the same size back.
+#[must_use]
+pub fn type_size(bytes: u64) -> String {
+    for (letter, step) in [("T", 4), ("G", 3), ("M", 2), ("K", 1)] {
+        let unit = 1024_u64.pow(step);
+        if bytes < unit {
+            continue;
+        }
+        for decimals in 0..=2 {
+            #[expect(clippy::cast_precision_loss, reason = "a text that does not read back is not used")]
+            let text = format!("{:.decimals$}{letter}", bytes as f64 / unit as f64);
+            if parse_size(&text).is_ok_and(|read| read == bytes) {
+                return text;
+            }
+        }
+    }
+    bytes.to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +124,17 @@ mod tests {
         ] {
             assert_eq!(show_size(bytes), shown);
         }
+    }
+
+    #[test]
+    fn sizes_are_written_as_they_are_typed() {
+        for typed in ["1", "1000", "1K", "64K", "256M", "1M", "1.5G", "1.1G", "0.5K", "2T", "65537"] {
+            let bytes = parse_size(typed).unwrap();
+            assert_eq!(type_size(bytes), if typed == "0.5K" { "512" } else { typed });
+            assert_eq!(parse_size(&type_size(bytes)).unwrap(), bytes);
+        }
+        assert_eq!(type_size(1536 * MB), "1.5G");
+        assert_eq!(type_size(u64::MAX), u64::MAX.to_string());
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
-use workden_core::{Error, ErrorKind, Result};
+use workden_core::{Error, ErrorKind, Result, nearest};
 
 use crate::{
     Action, OperationRules, Ruleset,
@@ -142,8 +142,10 @@ impl FromStr for Preset {
 
     fn from_str(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|preset| preset.name() == name).ok_or_else(|| {
+            let meant = nearest(name, Self::ALL.map(Self::name));
+            let meant = meant.map_or_else(String::new, |meant| format!("did you mean `{meant}`? "));
             Error::new(ErrorKind::InvalidArgument, format!("invalid preset `{}`", name.escape_debug()))
-                .hint("use default, permissive, readonly or strict")
+                .hint(format!("{meant}use default, permissive, readonly or strict"))
         })
     }
 }

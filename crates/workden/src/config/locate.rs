@@ -4,7 +4,7 @@ use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
-use workden_core::{Error, ErrorKind};
+use workden_core::{Error, ErrorKind, nearest};
 
 /// One step on the path to a value.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,16 @@ pub(super) enum Step<'a> {
 /// An error at a byte offset.
 pub(super) fn at_offset(text: &str, offset: usize, message: &str) -> Error {
     Error::new(ErrorKind::InvalidArgument, format!("{}{}", line_and_column(text, offset), message.trim_end()))
-        .hint("`workden policy schema` prints a JSON Schema for editors")
+        .hint(meant(message).unwrap_or_else(|| "`workden policy schema` prints a JSON Schema for editors".to_owned()))
+}
+
+/// Returns a hint with the known name that is closest to the unknown one of the parser's message.
+fn meant(message: &str) -> Option<String> {
+    let unknown = ["unknown variant `", "unknown field `"];
+    let (_, after) = unknown.iter().find_map(|words| message.split_once(words))?;
+    let (typed, known) = after.split_once('`')?;
+    // The names are between backquotes.
+    nearest(typed, known.split('`').skip(1).step_by(2)).map(|name| format!("did you mean `{name}`?"))
 }
 
 /// `line 3, column 5: `, or nothing when it is not found.
