@@ -53,5 +53,5 @@ pub use keeper::{KEEPER_WORD, KeeperProgram};
 pub use launcher::{ExistingSandbox, LaunchRequest, Launched, Launcher};
 pub use lazy::{Begun, LazySandbox};
 pub use linux::{LinuxLauncher, LinuxSandbox, LinuxSandboxBuilder};
-pub use options::{ByteSize, SandboxOptions};
+pub use options::{ByteSize, LEAST_MEMORY, SandboxOptions};
 pub use session_id::SessionId;

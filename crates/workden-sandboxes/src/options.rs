@@ -14,7 +14,7 @@ use workden_core::{
 use crate::{GitFiles, HostEnvironment, KeeperProgram, variables::NamedVariables};
 
 /// The least memory with which a program starts.
-const LEAST_MEMORY: u64 = 1024 * 1024;
+pub const LEAST_MEMORY: u64 = 1024 * 1024;
 
 /// The options of every kind of sandbox. The builder of each kind has setters for these, and for its own options.
 #[derive(Clone, Debug)]

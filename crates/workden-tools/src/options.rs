@@ -42,6 +42,8 @@ pub struct ToolsetOptions {
     pub documents: bool,
     /// The largest document that is attached, in bytes; of a larger one the model gets the text.
     pub max_document_bytes: u64,
+    /// The longest time of a command, whatever a call asks for.
+    pub max_timeout: Option<Duration>,
     /// Descriptions that replace the default ones, by tool. An unknown name is an error.
     pub descriptions: BTreeMap<String, String>,
     /// How often a model may retry after a failure, in agent frameworks that count.
@@ -66,6 +68,7 @@ impl Default for ToolsetOptions {
             decode_timeout: DECODE_TIMEOUT,
             documents: true,
             max_document_bytes: MEDIA_BYTES,
+            max_timeout: None,
             descriptions: BTreeMap::new(),
             retries: 1,
             write_approval: RequireApproval::AsPolicy,

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use workden_core::{Error, ErrorKind, Result, VirtualPath, parse_size, sandbox::Network};
+use workden_core::{Error, ErrorKind, Result, VirtualPath, parse_size, sandbox::Network, type_size};
 #[cfg(feature = "docker")]
 use workden_sandboxes::docker::{BuildProgress, DockerLauncher, DockerSandbox, DockerSandboxBuilder};
 use workden_sandboxes::{HostEnvironment, LinuxLauncher, LinuxSandbox, SandboxOptions, SessionId};
@@ -23,6 +23,10 @@ const START: Duration = Duration::from_secs(4 * 3600);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The directory of commands, unless a runtime names another.
 const WORKSPACE: &str = "/workspace";
+/// The name of the option with toolchains in a record.
+const TOOLCHAIN: &str = "--toolchain";
+/// The beginning of the name of an option that is a variable: `--env A`.
+const ENV: &str = "--env ";
 
 /// The sessions of one user.
 #[derive(Clone)]
@@ -63,6 +67,10 @@ pub struct SessionSpec {
     pub cpus: Option<f64>,
     /// Processes and threads of all commands together.
     pub pids: Option<u64>,
+    /// Toolchains of this machine, for a session on it.
+    pub toolchains: Vec<String>,
+    /// Variables of all its commands.
+    pub environment: BTreeMap<String, String>,
     /// How long it lives without a connection; an hour by default.
     pub idle: Option<Duration>,
 }
@@ -250,8 +258,10 @@ impl UserSessions {
                 Some(name) => return Err(not_a_network(name)),
             };
             let template = LinuxSandbox::builder().environment_of(self.host.clone()).network(network);
-            let limits = Limits::of(record)?;
-            let template = template.with(|options| limits.set(options)).mask(record.masked.clone());
+            let named = record.options.get(TOOLCHAIN).map_or("", String::as_str);
+            let named = named.split(',').filter(|name| !name.is_empty());
+            let template = named.fold(template, |template, name| template.toolchain(name));
+            let template = template.with(set_options(record)?).mask(record.masked.clone());
             SessionManager::builder(LinuxLauncher::new(template, self.store.leases()))
         };
         Ok(self.with_store(builder))
@@ -273,8 +283,7 @@ impl UserSessions {
         if let Some(progress) = self.progress.clone() {
             template = template.on_progress(move |news| progress(news));
         }
-        let limits = Limits::of(record)?;
-        template = template.with(|options| limits.set(options)).mask(record.masked.clone());
+        template = template.with(set_options(record)?).mask(record.masked.clone());
         template.check()?;
         Ok(SessionManager::builder(DockerLauncher::new(template, &self.store.owner()?)?))
     }
@@ -296,11 +305,30 @@ impl UserSessions {
             ("--runtime", runtime),
             ("--root", root.map(|root| root.display().to_string())),
             ("--net", spec.network.clone()),
-            ("--memory", spec.memory.map(|bytes| bytes.to_string())),
+            ("--memory", spec.memory.map(type_size)),
             ("--cpus", spec.cpus.map(|cpus| cpus.to_string())),
             ("--pids", spec.pids.map(|most| most.to_string())),
+            (TOOLCHAIN, self.toolchains(spec)?),
         ];
-        Ok(named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect())
+        let variables = spec.environment.iter().map(|(name, value)| (format!("{ENV}{name}"), value.clone()));
+        let named = named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        Ok(named.chain(variables).collect())
+    }
+
+    /// Returns the names of the toolchains, in order and separated by commas.
+    fn toolchains(&self, spec: &SessionSpec) -> Result<Option<String>> {
+        let mut names = spec.toolchains.clone();
+        names.sort();
+        names.dedup();
+        match (names.is_empty(), spec.kind) {
+            (true, _) => Ok(None),
+            (false, SessionKind::Linux) => Ok(Some(names.join(","))),
+            (false, SessionKind::Docker) => {
+                let sentence = "`--toolchain` is not supported with `--sandbox docker`, which has what its image has \
+                                installed";
+                Err(Error::new(ErrorKind::Unsupported, sentence).hint("leave one of them out"))
+            }
+        }
     }
 
     /// Returns the real path of a named directory.
@@ -315,6 +343,17 @@ impl std::fmt::Debug for UserSessions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("UserSessions").field("store", &self.store).finish_non_exhaustive()
     }
+}
+
+/// Returns a change of the options of a sandbox to the limits and variables of a record.
+fn set_options(record: &SessionRecord) -> Result<impl FnOnce(&mut SandboxOptions) + use<>> {
+    let limits = Limits::of(record)?;
+    let variable = |(name, value): (&String, &String)| Some((name.strip_prefix(ENV)?.to_owned(), value.clone()));
+    let variables: Vec<(String, String)> = record.options.iter().filter_map(variable).collect();
+    Ok(move |options: &mut SandboxOptions| {
+        limits.set(options);
+        variables.into_iter().for_each(|(name, value)| options.set_env(name, value));
+    })
 }
 
 /// The limits of a record.
@@ -374,7 +413,10 @@ pub fn runtime_named(typed: &str) -> Result<workden_sandboxes::runtimes::Runtime
         return builtin(typed);
     }
     let invalid = |sentence: String| Error::new(ErrorKind::InvalidArgument, sentence);
-    let text = std::fs::read_to_string(typed).map_err(|error| invalid(format!("cannot read {typed}: {error}")))?;
+    let text = std::fs::read_to_string(typed).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Error::new(ErrorKind::NotFound, format!("runtime file `{typed}` not found")),
+        kind => invalid(format!("cannot read the runtime file `{typed}`: {kind}")),
+    })?;
     let runtime: RuntimeConfig = toml::from_str(&text).map_err(|error: toml::de::Error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
@@ -422,7 +464,7 @@ mod tests {
             assert!(failure.starts_with(&format!("{typed}: {expected}")), "{failure}");
         }
         let missing = runtime_named("no-such-file.toml").unwrap_err().to_string();
-        assert!(missing.starts_with("cannot read no-such-file.toml: "), "{missing}");
+        assert_eq!(missing, "runtime file `no-such-file.toml` not found");
         assert!(runtime_named("ruby").unwrap_err().to_string().starts_with("Unknown runtime 'ruby'. Available: "));
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use workden_core::{Error, ErrorKind, Result, VirtualPath};
+use workden_core::{Error, ErrorKind, Result, VirtualPath, parse_size, type_size};
 
 use crate::SessionId;
 
@@ -54,15 +54,39 @@ impl SessionRecord {
         }
         for (name, value) in &wanted.options {
             match self.options.get(name) {
-                Some(there) if there == value => {}
-                Some(there) => return conflict(format!("the session `{id}` has `{name} {there}`, not `{value}`")),
-                None => return conflict(format!("the session `{id}` was made without `{name} {value}`")),
+                Some(there) if spelled(name, there) == spelled(name, value) => {}
+                // The value of a variable may be a secret.
+                Some(_) if name.starts_with(ENV) => {
+                    return conflict(format!("the session `{id}` has another value for `{name}`"));
+                }
+                Some(there) => {
+                    let (there, value) = (spelled(name, there), spelled(name, value));
+                    return conflict(format!("the session `{id}` has `{name} {there}`, not `{value}`"));
+                }
+                None if name.starts_with(ENV) => {
+                    return conflict(format!("the session `{id}` was made without `{name}`"));
+                }
+                None => {
+                    let value = spelled(name, value);
+                    return conflict(format!("the session `{id}` was made without `{name} {value}`"));
+                }
             }
         }
         match wanted.masked.iter().find(|place| !self.masked.iter().any(|masked| place.is_within(masked))) {
             Some(place) => conflict(format!("commands of the session `{id}` can read `{place}`, which is denied")),
             None => Ok(()),
         }
+    }
+}
+
+/// The beginning of the name of an option that is a variable: `--env A`.
+const ENV: &str = "--env ";
+
+/// Returns the value of an option as a user types it: a size with its unit.
+fn spelled(name: &str, value: &str) -> String {
+    match parse_size(value) {
+        Ok(bytes) if name == "--memory" => type_size(bytes),
+        _ => value.to_owned(),
     }
 }
 
@@ -87,20 +111,28 @@ mod tests {
     #[test]
     fn a_session_is_what_it_was_made_as() {
         let id: SessionId = "one".parse().unwrap();
-        let there = record("docker", &[("--image", "a"), ("--net", "host")], &["/workspace/secrets"]);
-        for fits in [record("docker", &[], &[]), record("docker", &[("--image", "a")], &["/workspace/secrets/key"])] {
+        let options = [("--image", "a"), ("--net", "host"), ("--memory", "268435456"), ("--env A", "secret")];
+        let there = record("docker", &options, &["/workspace/secrets"]);
+        for fits in [
+            record("docker", &[], &[]),
+            record("docker", &[("--image", "a")], &["/workspace/secrets/key"]),
+            record("docker", &[("--memory", "256M"), ("--env A", "secret")], &[]),
+        ] {
             there.fits(&id, &fits).unwrap();
         }
         for (wanted, says) in [
             (record("linux", &[], &[]), "is of the kind `docker`, not `linux`"),
             (SessionRecord { workspace: "/srv/y".into(), ..record("docker", &[], &[]) }, "works in another directory"),
             (record("docker", &[("--image", "b")], &[]), "has `--image a`, not `b`"),
-            (record("docker", &[("--memory", "1")], &[]), "was made without `--memory 1`"),
+            (record("docker", &[("--memory", "536870912")], &[]), "has `--memory 256M`, not `512M`"),
+            (record("docker", &[("--pids", "1")], &[]), "was made without `--pids 1`"),
+            (record("docker", &[("--env A", "b")], &[]), "has another value for `--env A`"),
+            (record("docker", &[("--env B", "b")], &[]), "was made without `--env B`"),
             (record("docker", &[], &["/workspace/.env"]), "can read `/workspace/.env`"),
         ] {
             let error = there.fits(&id, &wanted).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Conflict);
-            assert!(error.sentence().contains(says), "{error}");
+            assert!(error.sentence().contains(says) && !error.sentence().contains("secret"), "{error}");
         }
     }
 }

@@ -67,7 +67,8 @@ super::tool!(execute, Input, Commands, RUNS, &["execute"], |offered| {
 });
 
 async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
-    let timeout = Duration::from_secs(input.timeout);
+    let asked = Duration::from_secs(input.timeout);
+    let timeout = context.options.max_timeout.map_or(asked, |most| asked.min(most));
     let request = ExecuteRequest::shell(input.command).timeout(timeout).directory(context.named_directory.clone());
     let sandbox = context.commands()?;
     let running = sandbox.execute(&request);
@@ -85,10 +86,10 @@ async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, Too
             }
         }
     };
-    Ok(answer(&executed?, input.timeout))
+    Ok(answer(&executed?, timeout))
 }
 
-fn answer(executed: &Executed, timeout: u64) -> ToolAnswer {
+fn answer(executed: &Executed, timeout: Duration) -> ToolAnswer {
     let mut output = executed.output.text();
     for hit in &executed.limits_hit {
         output = format!("{output}\n[{}]", hit.sentence);
@@ -99,7 +100,9 @@ fn answer(executed: &Executed, timeout: u64) -> ToolAnswer {
     let code = executed.exit_code();
     let text = match executed.ended {
         Ended::Exited(0) => output.clone(),
-        Ended::TimedOut => format!("Command timed out after {timeout} seconds (exit code {code}):\n{output}"),
+        Ended::TimedOut => {
+            format!("Command timed out after {} seconds (exit code {code}):\n{output}", timeout.as_secs_f64())
+        }
         Ended::Exited(_) | Ended::Signalled(_) => format!("Command failed (exit code {code}):\n{output}"),
     };
     ToolAnswer::text(text).structured(json!({

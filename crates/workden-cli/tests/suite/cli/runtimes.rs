@@ -52,7 +52,7 @@ fn what_cannot_be_done_is_told() {
         (&["show", "ruby"], "error: Unknown runtime 'ruby'. Available: python-minimal, "),
         (&["build", "ruby"], "error: Unknown runtime 'ruby'. Available: python-minimal, "),
         (&["build", file], &format!("error: {file}: invalid runtime `mine`: invalid pip package `six\\nRUN curl`")),
-        (&["prune", "none.toml"], "error: cannot read none.toml: "),
+        (&["prune", "none.toml"], "error: runtime file `none.toml` not found\n"),
     ] {
         let output = workden(&[&["runtimes"], words].concat(), NO_DAEMON);
         let complaint = String::from_utf8(output.stderr).unwrap();

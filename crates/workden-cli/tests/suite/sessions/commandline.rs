@@ -126,7 +126,7 @@ fn a_session_is_what_it_was_opened_as() {
             &["sessions", "open", "mine", "--sandbox", "docker", "--image", "x"][..],
             "is of the kind `linux`, not `docker`",
         ),
-        (&["sessions", "open", "mine", "--memory", "1G"], "has `--memory 268435456`"),
+        (&["sessions", "open", "mine", "--memory", "1G"], "has `--memory 256M`, not `1G`"),
         (&["run", "--session", "mine", "--net", "host", "--", "true"], "was made without `--net host`"),
         (
             &["run", "--session", "mine", "--mount", "/etc:/x", "--", "true"],
