@@ -10,8 +10,10 @@ use crate::failure::Failure;
 pub(crate) const AFTER_HELP: &str = "\
 Examples:
   workden completions bash > ~/.local/share/bash-completion/completions/workden
-  workden completions zsh > ~/.zfunc/_workden       # with `fpath+=~/.zfunc` before compinit
-  workden completions fish > ~/.config/fish/completions/workden.fish";
+  workden completions zsh > ~/.zfunc/_workden
+  workden completions fish > ~/.config/fish/completions/workden.fish
+
+For zsh, add `fpath+=~/.zfunc` before compinit.";
 
 /// Arguments of `workden completions`.
 #[derive(Debug, Args)]

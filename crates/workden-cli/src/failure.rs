@@ -3,7 +3,12 @@
 use std::{
     fmt,
     io::{self, Write},
+    path::Path,
+    process::ExitCode,
 };
+
+/// The exit code of an invalid command line, as `clap` has it.
+pub(crate) const INVALID_COMMAND_LINE: u8 = 2;
 
 /// Why a command did not succeed.
 #[derive(Debug)]
@@ -20,12 +25,22 @@ pub(crate) enum Failure {
     Output(io::Error),
     /// The request is invalid; the sentence says why.
     Request(String),
+    /// The options do not go together; the sentence says why.
+    Usage(String),
 }
 
 impl Failure {
     /// Prints it to standard error.
     pub(crate) fn tell(&self) {
         let _ = writeln!(anstream::stderr(), "error: {self}");
+    }
+
+    /// Returns the exit code: 2 for an invalid command line, otherwise this one.
+    pub(crate) fn exit_code(&self, otherwise: u8) -> ExitCode {
+        match self {
+            Self::Usage(_) => ExitCode::from(INVALID_COMMAND_LINE),
+            _ => ExitCode::from(otherwise),
+        }
     }
 
     /// Returns whether the reader of the output has closed it.
@@ -44,7 +59,7 @@ impl fmt::Display for Failure {
                  hint: set TMPDIR to a writable directory"
             ),
             Self::Machine(error) => write!(f, "setup failed: {error}"),
-            Self::Request(sentence) => f.write_str(sentence),
+            Self::Request(sentence) | Self::Usage(sentence) => f.write_str(sentence),
             Self::Input(error) => write!(f, "cannot read the input: {error}"),
             Self::Output(error) => write!(f, "cannot write the output: {error}"),
         }
@@ -54,6 +69,20 @@ impl fmt::Display for Failure {
 /// Converts an error of the library, unchanged.
 pub(crate) fn request(error: workden::Error) -> Failure {
     Failure::Request(error.to_string())
+}
+
+/// Converts an error about options that do not go together.
+pub(crate) fn usage(error: workden::Error) -> Failure {
+    Failure::Usage(error.to_string())
+}
+
+/// Says that a file that the user named cannot be read. The path is shown as it was typed, without the system's words.
+pub(crate) fn unreadable(what: &str, path: &Path, error: &io::Error) -> Failure {
+    let shown = path.display();
+    Failure::Request(match error.kind() {
+        io::ErrorKind::NotFound => format!("{what} `{shown}` not found"),
+        kind => format!("cannot read {what} `{shown}`: {kind}"),
+    })
 }
 
 /// Compares a result of the demo with the expected one.

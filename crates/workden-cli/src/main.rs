@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod approval;
+mod command_options;
 mod completions;
 mod containers;
 mod demo;
@@ -13,6 +14,7 @@ mod failure;
 mod isolation;
 mod log;
 mod mcp;
+mod mistakes;
 mod policy;
 mod run;
 mod runtimes;
@@ -99,10 +101,10 @@ enum Command {
 const AFTER_HELP: &str = "\
 Examples:
   workden demo                              watch a scripted agent work
-  workden mcp --print-config claude         what to paste into the configuration of your agent
+  workden mcp --print-config claude         what to paste, for your agent
   workden tool read_file '{\"path\": \"README.md\"}'
   workden run -- sh -c 'whoami; ls /home'   any command in a new sandbox
-  workden doctor                            which isolation this machine supports
+  workden doctor                            what this machine isolates
 
 `workden COMMAND --help` lists examples and exit codes; 2 always means an invalid command line.";
 
@@ -110,7 +112,7 @@ fn main() -> ExitCode {
     // First, because a keeper must start quickly and take no memory that it does not need.
     workden::init();
     log::set_up();
-    let outcome = match Arguments::parse().command {
+    let outcome = match mistakes::parse::<Arguments>().command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => Ok(run::run(&arguments)),
         Command::Tool(arguments) => tool::run(&arguments),
@@ -127,7 +129,7 @@ fn main() -> ExitCode {
         Err(failure) if failure.is_closed_pipe() => ExitCode::FAILURE,
         Err(failure) => {
             failure.tell();
-            ExitCode::FAILURE
+            failure.exit_code(1)
         }
     }
 }

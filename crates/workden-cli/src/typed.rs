@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-use workden::{HostEnvironment, MountAccess, Preset, VirtualPath};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use workden::{HostEnvironment, MountAccess, Preset, VirtualPath, sandboxes::LEAST_MEMORY};
 use workden_core::parse_size;
 
 /// `SRC:DST[:ro]`, or `DST=SRC[:ro]`.
@@ -29,12 +30,23 @@ pub(crate) fn with_values(named: &[VariableArgument], host: &HostEnvironment) ->
     named.iter().filter_map(with_value).collect()
 }
 
-pub(crate) fn preset(name: &str) -> Result<Preset, String> {
-    name.parse().map_err(|error: workden::Error| error.to_string())
+/// Parses the name of a preset.
+pub(crate) fn presets() -> impl TypedValueParser<Value = Preset> {
+    let named = |name: String| Preset::ALL.into_iter().find(|preset| preset.name() == name).unwrap_or_default();
+    // The parser passes only known names to `named`.
+    PossibleValuesParser::new(Preset::ALL.map(Preset::name)).map(named)
 }
 
-pub(crate) fn size(typed: &str) -> Result<u64, String> {
-    parse_size(typed).map_err(|error| error.to_string())
+/// Parses a memory limit. `64` means megabytes to people, and bytes to us.
+pub(crate) fn memory(typed: &str) -> Result<u64, String> {
+    match parse_size(typed) {
+        Ok(bytes) if bytes >= LEAST_MEMORY => Ok(bytes),
+        Ok(_) if typed.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Err(format!("no program starts with so little; did you mean `{typed}M`?"))
+        }
+        Ok(_) => Err("no program starts with so little; use a size like `64M`".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 pub(crate) fn cpus(typed: &str) -> Result<f64, String> {

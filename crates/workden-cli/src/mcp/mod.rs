@@ -25,14 +25,13 @@ const NOT_OPENED: u8 = 3;
 
 pub(crate) const AFTER_HELP: &str = "\
 Examples:
-  workden mcp --print-config claude               what to paste, for this directory
+  workden mcp --print-config claude               what to paste
   workden mcp --print-config vscode --root ../project --policy permissive
   claude mcp add workden -- workden mcp --root .  the same by hand
-  workden mcp --http 127.0.0.1:8421               for clients over HTTP; prints the token
+  workden mcp --http 127.0.0.1:8421               for HTTP; prints the token
 
-Rules: without --policy and --config, reading and searching are allowed, and changes and commands
-require approval: the client asks its user, if it can. Otherwise they are refused, unless you add
---yes or choose --policy permissive.
+Rules: without --policy and --config, reading and searching are allowed, and changes and commands require approval: the \
+client asks its user, if it can. Otherwise they are refused, unless you add --yes or choose --policy permissive.
 
 Exit codes:
   0  the client disconnected
@@ -42,9 +41,9 @@ Exit codes:
   128+N  ended by signal N
 
 Environment:
-  WORKDEN_MCP_TOKEN  the token that clients over HTTP must send [default: a random one]
-  WORKDEN_LOG        info: a line on standard error for each call on files and each command;
-                     debug: also errors of the program inside the sandbox";
+  WORKDEN_MCP_TOKEN  the token of clients over HTTP [default: a random one]
+  WORKDEN_LOG=info   a line on standard error for each call and each command
+  WORKDEN_LOG=debug  also errors of the program inside the sandbox";
 
 /// Arguments of `workden mcp`.
 #[derive(Debug, Args)]
@@ -96,7 +95,7 @@ async fn attended(arguments: &McpArguments) -> Result<ExitCode, Failure> {
         Ok(opened) => opened,
         Err(failure) => {
             failure.tell();
-            return Ok(ExitCode::from(NOT_OPENED));
+            return Ok(failure.exit_code(NOT_OPENED));
         }
     };
     let outcome = tokio::select! {

@@ -56,7 +56,7 @@ pub(crate) enum PolicyCommand {
 #[derive(Debug, Args)]
 pub(crate) struct Which {
     /// The preset [default: `default`, unless --config is given].
-    #[arg(long, value_parser = typed::preset)]
+    #[arg(long, value_parser = typed::presets(), hide_possible_values = true)]
     preset: Option<Preset>,
     /// A `workden.toml`. With a preset as well, both apply, and the stricter verdict wins.
     #[arg(long, value_name = "FILE")]

@@ -1,20 +1,21 @@
 //! The arguments of `workden run`.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use workden::{Level, SessionId};
 
 use crate::{
+    command_options::{CommandOptions, TimeoutOption},
     containers::{ContainerArguments, Net},
-    typed::{self, MountArgument, VariableArgument},
+    typed::{self, MountArgument},
 };
 
 pub(crate) const AFTER_HELP: &str = "\
 Examples:
   workden run -- ls -l
   workden run -- sh -c 'for f in *.py; do python3 \"$f\"; done'
-  workden run --toolchain python --memory 512M --timeout 60 -- python -m pytest -q
+  workden run --toolchain python --memory 512M --timeout 60 -- pytest -q
   workden run --mount ../data:/data:ro --env MODE=test -- ./analyse /data
   workden run -t -- bash
   workden run --sandbox docker --image debian:12 -- cat /etc/os-release
@@ -50,35 +51,22 @@ pub(crate) struct RunArguments {
     /// network of the daemon [default: none].
     #[arg(long, value_name = "NETWORK", value_parser = Net::parse)]
     pub(super) net: Option<Net>,
-    /// Memory of all processes together, like 512M or 1.5G [default: half of the machine's; all of
-    /// it with `--sandbox docker`].
-    #[arg(long, value_name = "SIZE", value_parser = typed::size)]
-    pub(super) memory: Option<u64>,
-    /// Processors, like 1.5.
-    #[arg(long, value_name = "NUMBER", value_parser = typed::cpus)]
-    pub(super) cpus: Option<f64>,
-    /// Processes and threads [default: 512].
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(super) pids: Option<u64>,
-    /// The time limit of the command, in seconds or like 5m. At the limit it is stopped, with all processes
-    /// that it started.
-    #[arg(long, value_name = "TIME", value_parser = typed::time)]
-    pub(super) timeout: Option<Duration>,
-    /// An environment variable: `KEY=VALUE`, or `KEY` to pass on your value.
-    #[arg(long, value_name = "K=V", value_parser = typed::variable)]
-    pub(super) env: Vec<VariableArgument>,
+    #[command(flatten)]
+    pub(super) options: CommandOptions,
+    #[command(flatten)]
+    pub(super) time: TimeoutOption,
     /// Mount a file or directory: `SRC:DST`, or `SRC:DST:ro` for reading only.
     #[arg(long, value_name = "SRC:DST[:ro]", value_parser = typed::mount)]
     pub(super) mount: Vec<MountArgument>,
-    /// A toolchain of this machine that is not in /usr, read-only: python, node, rust, go.
-    #[arg(long, value_name = "NAME")]
-    pub(super) toolchain: Vec<String>,
     /// What happens if this machine cannot enforce a limit that you named.
     #[arg(long, value_enum, default_value_t = LimitsHeld::Required)]
     pub(super) limits: LimitsHeld,
-    /// Print one JSON document instead: output, exit code, duration, limits hit, isolation.
+    /// Print one JSON document instead: output, exit code, duration, limits.
     #[arg(long, conflicts_with = "terminal")]
     pub(super) json: bool,
+    /// With --json: add the isolation of the sandbox, and what enforces each limit.
+    #[arg(long, requires = "json")]
+    pub(super) isolation: bool,
     /// Give the command a terminal, for shells and editors.
     #[arg(short = 't', long = "terminal")]
     pub(super) terminal: bool,

@@ -26,9 +26,9 @@ pub(super) fn run(arguments: &RunArguments) -> Option<Ending> {
 fn in_sandbox(arguments: &RunArguments, input: OneShotInput) -> Result<Ending> {
     let confinement = sandbox::linux(arguments, HostEnvironment::from_process())?.confinement()?;
     let command = Command::Program(arguments.command.clone());
-    Ok(match one_shot::run(&confinement, &command, input, arguments.timeout)? {
+    Ok(match one_shot::run(&confinement, &command, input, arguments.time.timeout)? {
         OneShotEnd::Command(ended, hits) => Ending::Command(ended, hits),
-        OneShotEnd::TimedOut => Ending::TimedOut(arguments.timeout.unwrap_or_default()),
+        OneShotEnd::TimedOut => Ending::TimedOut(arguments.time.timeout.unwrap_or_default()),
         OneShotEnd::Told(signal) => Ending::Told(signal),
         OneShotEnd::NoOutput(number) => Ending::output(std::io::Error::from_raw_os_error(number)),
     })

@@ -8,14 +8,15 @@ use workden_core::{
 };
 
 use super::Shown;
-use crate::isolation::{LANDLOCK_LEVEL_VERSION, in_sandbox, landlock_version};
+use crate::{
+    failure::INVALID_COMMAND_LINE,
+    isolation::{LANDLOCK_LEVEL_VERSION, in_sandbox, landlock_version},
+};
 
 /// The sandbox could not be started, or was lost.
 const NO_SANDBOX: u8 = 125;
 /// The command timed out.
 const TIMED_OUT: u8 = 124;
-/// The command line is invalid.
-const NONSENSE: u8 = 2;
 /// The reader of the output has closed it: the code of a program that `SIGPIPE` ended.
 const CLOSED_PIPE: u8 = 141;
 
@@ -65,7 +66,7 @@ impl Ending {
         let mut errors = anstream::stderr().lock();
         let code = match &self {
             Self::Command(ended, limits_hit) => {
-                for hit in limits_hit.iter().filter(|_| shown != Shown::Json) {
+                for hit in limits_hit.iter().filter(|_| !shown.is_json()) {
                     let _ = writeln!(errors, "limit: {}", hit.sentence);
                 }
                 exit_code(ended.exit_code())
@@ -85,14 +86,14 @@ impl Ending {
                 1
             }
             Self::Refused(error) | Self::Broken(error) | Self::Nonsense(error) => {
-                if shown == Shown::Json {
+                if shown.is_json() {
                     let _ = writeln!(std::io::stdout(), "{}", serde_json::json!({ "error": error }));
                 }
                 let _ = writeln!(errors, "error: {error}");
                 if matches!(self, Self::Refused(_)) {
                     let _ = errors.write_all(choices(error.kind(), machine).as_bytes());
                 }
-                if matches!(self, Self::Nonsense(_)) { NONSENSE } else { NO_SANDBOX }
+                if matches!(self, Self::Nonsense(_)) { INVALID_COMMAND_LINE } else { NO_SANDBOX }
             }
         };
         ExitCode::from(code)

@@ -6,11 +6,12 @@ mod attend;
 mod direct;
 mod ending;
 mod json;
+mod missing_program;
 mod piped;
 mod sandbox;
 mod terminal;
 
-use std::{collections::BTreeMap, process::ExitCode, time::Duration};
+use std::{collections::BTreeMap, io::Write, process::ExitCode, time::Duration};
 
 pub(crate) use arguments::{AFTER_HELP, RunArguments};
 pub(crate) use ending::{Ending, Machine};
@@ -37,7 +38,14 @@ pub(crate) enum Shown {
     /// It gets a terminal, shown in the user's.
     Terminal,
     /// One JSON document is printed when it has ended.
-    Json,
+    Json(DocumentedIsolation),
+}
+
+/// Whether the JSON document has the isolation of the sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DocumentedIsolation {
+    Included,
+    LeftOut,
 }
 
 impl Running {
@@ -47,27 +55,42 @@ impl Running {
 }
 
 impl Shown {
-    /// Converts the two options; the command line rejects both together.
-    pub(crate) fn asked(json: bool, terminal: bool) -> Self {
+    /// Converts the options; the command line rejects `--json` and `-t` together.
+    pub(crate) fn asked(json: bool, isolation: bool, terminal: bool) -> Self {
         match (json, terminal) {
-            (true, _) => Self::Json,
+            (true, _) if isolation => Self::Json(DocumentedIsolation::Included),
+            (true, _) => Self::Json(DocumentedIsolation::LeftOut),
             (false, true) => Self::Terminal,
             (false, false) => Self::Streams,
         }
+    }
+
+    /// Returns whether a JSON document is printed.
+    fn is_json(self) -> bool {
+        matches!(self, Self::Json(_))
     }
 }
 
 /// Runs the command and returns its exit code.
 pub(crate) fn run(arguments: &RunArguments) -> ExitCode {
-    let (shown, machine) = (Shown::asked(arguments.json, arguments.terminal), arguments.machine());
     if let Err(error) = sandbox::check(arguments) {
-        return Ending::Nonsense(error).tell(shown, machine);
+        return told(arguments, Ending::Nonsense(error));
     }
     #[cfg(target_os = "linux")]
     if let Some(ending) = direct::run(arguments) {
-        return ending.tell(shown, machine);
+        return told(arguments, ending);
     }
-    attended(async |told| in_sandbox(arguments, told).await).tell(shown, machine)
+    told(arguments, attended(async |told| in_sandbox(arguments, told).await))
+}
+
+/// Prints what there is to say about an ending, and returns the exit code.
+fn told(arguments: &RunArguments, ending: Ending) -> ExitCode {
+    let hint = missing_program::hint(arguments, &ending);
+    let code = ending.tell(arguments.shown(), arguments.machine());
+    if let Some(hint) = hint {
+        let _ = writeln!(anstream::stderr(), "{hint}");
+    }
+    code
 }
 
 /// Runs `work` in a runtime, with a listener for signals.
@@ -92,7 +115,7 @@ pub(crate) fn attended(work: impl AsyncFnOnce(&mut ToldToEnd) -> Ending) -> Endi
 /// Runs a command in a sandbox that has started.
 pub(crate) async fn run_in(sandbox: &dyn Sandbox, running: &Running, told: &mut ToldToEnd) -> Ending {
     let ended = match running.shown {
-        Shown::Json => json::run(sandbox, running, told).await,
+        Shown::Json(isolation) => json::run(sandbox, running, isolation, told).await,
         Shown::Terminal => terminal::run(sandbox, running, told).await,
         Shown::Streams => piped::run(sandbox, running, told).await,
     };

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     containers::{Installed, Net},
     signals::ToldToEnd,
-    typed::{self, VariableArgument},
+    typed,
     user_sessions::user_sessions,
 };
 
@@ -79,7 +79,7 @@ pub(super) fn linux(arguments: &RunArguments, host: HostEnvironment) -> Result<L
     let (root, network) = (root(arguments, &host)?, arguments.net.as_ref().map(Net::without_daemon).transpose()?);
     let builder = LinuxSandbox::builder().environment_of(host).root(root);
     let builder = builder.level(arguments.level.map(Level::from).unwrap_or_default());
-    let builder = arguments.toolchain.iter().fold(builder, |builder, name| builder.toolchain(name));
+    let builder = arguments.options.toolchain.iter().fold(builder, |builder, name| builder.toolchain(name));
     Ok(builder.with(|options| {
         options.network = network;
         shared(arguments, options);
@@ -88,17 +88,6 @@ pub(super) fn linux(arguments: &RunArguments, host: HostEnvironment) -> Result<L
 
 fn on_host(arguments: &RunArguments, host: HostEnvironment) -> Result<workden::sandboxes::HostSandboxBuilder> {
     let root = root(arguments, &host)?;
-    let network = arguments.net.as_ref().map(Net::without_daemon).transpose()?;
-    let refused = [
-        ("--level", arguments.level.is_some()),
-        ("--net none", network == Some(Network::None)),
-        ("--memory", arguments.memory.is_some() && arguments.limits == LimitsHeld::Required),
-        ("--cpus", arguments.cpus.is_some() && arguments.limits == LimitsHeld::Required),
-        ("--pids", arguments.pids.is_some() && arguments.limits == LimitsHeld::Required),
-        ("--mount", !arguments.mount.is_empty()),
-        ("--toolchain", !arguments.toolchain.is_empty()),
-    ];
-    refuse(&refused, "`--sandbox host`, which runs commands without isolation")?;
     Ok(HostSandbox::builder().environment_of(host).root(root).with(|options| shared(arguments, options)))
 }
 
@@ -121,9 +110,7 @@ fn container(arguments: &RunArguments, host: HostEnvironment, installed: &Instal
 
 /// Sets the options that every kind of sandbox has.
 fn shared(arguments: &RunArguments, options: &mut SandboxOptions) {
-    options.memory = arguments.memory;
-    options.cpus = arguments.cpus;
-    options.pids = arguments.pids;
+    arguments.options.set(options);
     if arguments.limits == LimitsHeld::BestEffort {
         options.strength = Strength::BestEffort;
     }
@@ -133,12 +120,6 @@ fn shared(arguments: &RunArguments, options: &mut SandboxOptions) {
         access: mount.access,
     };
     options.mounts.extend(arguments.mount.iter().map(mount));
-    for variable in &arguments.env {
-        match variable {
-            VariableArgument::Set(name, value) => options.set_env(name, value),
-            VariableArgument::Passed(name) => options.pass_env(name),
-        }
-    }
 }
 
 /// Opens the session, or creates it.
@@ -157,7 +138,8 @@ async fn session(
         spec.runtime.clone_from(&arguments.container.runtime);
         spec.root.clone_from(&arguments.root);
         spec.network = arguments.net.as_ref().map(ToString::to_string);
-        (spec.memory, spec.cpus, spec.pids) = (arguments.memory, arguments.cpus, arguments.pids);
+        // Not its variables: they are those of this command, and not of the session.
+        arguments.options.set_session(&mut spec);
         let record = sessions.planned(id, &spec)?;
         sessions.open(id, record).await
     };
@@ -198,19 +180,19 @@ fn root(arguments: &RunArguments, host: &HostEnvironment) -> Result<PathBuf> {
 }
 
 impl RunArguments {
+    /// Returns how the command is shown.
+    pub(super) fn shown(&self) -> Shown {
+        Shown::asked(self.json, self.isolation, self.terminal)
+    }
+
     /// Returns the command, and how it is shown.
     pub(super) fn running(&self) -> Running {
         // A session has its own environment, to which these variables are added; other sandboxes have them already.
         let environment = match self.session {
-            Some(_) => typed::with_values(&self.env, &HostEnvironment::from_process()),
+            Some(_) => typed::with_values(&self.options.environment.env, &HostEnvironment::from_process()),
             None => BTreeMap::new(),
         };
-        Running {
-            command: self.command.clone(),
-            environment,
-            timeout: self.timeout,
-            shown: Shown::asked(self.json, self.terminal),
-        }
+        Running { command: self.command.clone(), environment, timeout: self.time.timeout, shown: self.shown() }
     }
 
     /// Returns the isolation that this machine itself must provide.
@@ -230,7 +212,6 @@ pub(super) fn check(arguments: &RunArguments) -> Result<()> {
         let named = [
             ("--sandbox host", arguments.sandbox == Kind::Host),
             ("--level", arguments.level.is_some()),
-            ("--toolchain", !arguments.toolchain.is_empty()),
             ("--mount", !arguments.mount.is_empty()),
             ("--limits", arguments.limits != LimitsHeld::Required),
         ];
@@ -240,11 +221,23 @@ pub(super) fn check(arguments: &RunArguments) -> Result<()> {
     if arguments.sandbox == Kind::Docker {
         arguments.container.chosen()?;
         refuse(&[("--level", arguments.level.is_some())], "`--sandbox docker`, whose walls the daemon makes")?;
-        let toolchain = [("--toolchain", !arguments.toolchain.is_empty())];
+        let toolchain = [arguments.options.toolchains()];
         return refuse(&toolchain, "`--sandbox docker`, which has what its image has installed");
     }
     arguments.container.refuse()?;
-    arguments.net.as_ref().map_or(Ok(()), |net| net.without_daemon().map(drop))
+    let network = arguments.net.as_ref().map(Net::without_daemon).transpose()?;
+    if arguments.sandbox != Kind::Host {
+        return Ok(());
+    }
+    let named = [
+        ("--level", arguments.level.is_some()),
+        ("--net none", network == Some(Network::None)),
+        ("--mount", !arguments.mount.is_empty()),
+        arguments.options.toolchains(),
+    ];
+    let limits =
+        arguments.options.limits().map(|(name, is_named)| (name, is_named && arguments.limits == LimitsHeld::Required));
+    refuse(&[&named[..], &limits].concat(), "`--sandbox host`, which runs commands without isolation")
 }
 
 fn refuse(named: &[(&str, bool)], with: &str) -> Result<()> {

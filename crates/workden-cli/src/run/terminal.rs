@@ -30,7 +30,7 @@ pub(super) fn check(shown: Shown) -> std::result::Result<(), Ending> {
         return Ok(());
     }
     let error = Error::new(ErrorKind::InvalidArgument, "`-t` requires a terminal on standard input");
-    Err(Ending::Refused(error.hint("leave out `-t`: input and output are then passed on unchanged")))
+    Err(Ending::Nonsense(error.hint("leave out `-t`: input and output are then passed on unchanged")))
 }
 
 pub(super) async fn run(sandbox: &dyn Sandbox, running: &Running, told: &mut ToldToEnd) -> Result<Ending> {

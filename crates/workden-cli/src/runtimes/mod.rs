@@ -22,8 +22,8 @@ Examples:
   workden runtimes build ./mine.toml
   workden runtimes prune --dry-run
 
-A runtime is a name or a .toml file. The daemon is the one that DOCKER_HOST names, or the one at
-the usual socket of Docker or Podman.
+A runtime is a name or a .toml file. The daemon is the one that DOCKER_HOST names, or the one at the usual socket of \
+Docker or Podman.
 
 Exit codes:
   0  success

@@ -11,7 +11,7 @@ use crate::{
 };
 
 pub(super) fn run(arguments: &ExecArguments) -> ExitCode {
-    let shown = Shown::asked(arguments.json, arguments.terminal);
+    let shown = Shown::asked(arguments.json, arguments.isolation, arguments.terminal);
     let ending = run::attended(async |told| {
         if let Err(refusal) = run::check_terminal(shown) {
             return refusal;
@@ -28,8 +28,9 @@ pub(super) fn run(arguments: &ExecArguments) -> ExitCode {
             },
             (_, number) = told.next() => return Ending::Told(number),
         };
-        let environment = typed::with_values(&arguments.env, &HostEnvironment::from_process());
-        let running = Running { command: arguments.command.clone(), environment, timeout: arguments.timeout, shown };
+        let environment = typed::with_values(&arguments.environment.env, &HostEnvironment::from_process());
+        let (command, timeout) = (arguments.command.clone(), arguments.time.timeout);
+        let running = Running { command, environment, timeout, shown };
         run::run_in(&*session, &running, told).await
     });
     ending.tell(shown, Machine::NotAsked)

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, io::Write, time::Duration};
 
 use serde::Serialize;
 use workden::{SessionId, SessionManager, UserSessions, sessions::SessionRecord};
-use workden_core::show_size;
+use workden_core::{parse_size, show_size, type_size};
 
 use super::user_sessions;
 use crate::{
@@ -31,8 +31,47 @@ struct Row {
     age: Option<u64>,
     idle: u64,
     jobs: Option<u64>,
+    /// The memory in use, in bytes.
     memory: Option<u64>,
+    /// `none`, `host`, or the name of a network of the daemon.
+    network: Option<String>,
+    limits: Limits,
+    /// The directory of the host that holds its files.
     workspace: String,
+}
+
+/// The limits that were named when the session was opened.
+#[derive(Debug, Default, Serialize)]
+struct Limits {
+    /// Bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpus: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pids: Option<u64>,
+}
+
+impl Limits {
+    fn of(record: &SessionRecord) -> Self {
+        let said = |name: &str| record.options.get(name).map(String::as_str);
+        Self {
+            memory: said("--memory").and_then(|text| parse_size(text).ok()),
+            cpus: said("--cpus").and_then(|text| text.parse().ok()),
+            pids: said("--pids").and_then(|text| text.parse().ok()),
+        }
+    }
+
+    /// Returns them as they were typed, or a dash.
+    fn shown(&self) -> String {
+        let memory = self.memory.map(type_size);
+        let cpus = self.cpus.map(|cpus| format!("{cpus} cpus"));
+        let pids = self.pids.map(|pids| format!("{pids} pids"));
+        match [memory, cpus, pids].into_iter().flatten().collect::<Vec<_>>().join(", ") {
+            none if none.is_empty() => DASH.to_owned(),
+            named => named,
+        }
+    }
 }
 
 pub(super) async fn run(json: bool) -> Result<(), Failure> {
@@ -73,12 +112,16 @@ fn damaged(sessions: &UserSessions, id: &SessionId) -> Row {
         age: None,
         jobs: None,
         memory: None,
+        network: None,
+        limits: Limits::default(),
     }
 }
 
 async fn row(sessions: &UserSessions, id: SessionId, record: SessionRecord, manager: Option<&SessionManager>) -> Row {
     let mut row = Row {
         idle: sessions.store().idle(&id).as_secs(),
+        network: Some(record.options.get("--net").map_or("none", String::as_str).to_owned()),
+        limits: Limits::of(&record),
         installed: record.options.get("--image").or(record.options.get("--runtime")).cloned(),
         workspace: record.workspace.display().to_string(),
         kind: record.kind,
@@ -115,9 +158,13 @@ fn table(rows: &[Row]) -> String {
             span(row.idle),
             row.jobs.map_or_else(dash, |jobs| jobs.to_string()),
             row.memory.map_or_else(dash, show_size),
+            row.network.clone().unwrap_or_else(dash),
+            row.limits.shown(),
+            if row.workspace.is_empty() { dash() } else { row.workspace.clone() },
         ]
     });
-    let head = ["id", "kind", "installed", "state", "age", "idle", "jobs", "memory"].map(str::to_owned);
+    let head = ["id", "kind", "installed", "state", "age", "idle", "jobs", "memory", "network", "limits", "directory"];
+    let head = head.map(str::to_owned);
     let mut text = columns([head].into_iter().chain(cells));
     let odd: Vec<&str> =
         rows.iter().filter(|row| [UNKNOWN, DAMAGED].contains(&row.state)).map(|row| &*row.id).collect();
@@ -153,12 +200,14 @@ mod tests {
             idle: 7,
             jobs: age.map(|_| 1),
             memory: age.map(|_| 3 << 20),
-            workspace: String::new(),
+            network: Some("none".to_owned()),
+            limits: Limits { memory: age.map(|_| 512 << 20), cpus: age.map(|_| 1.5), pids: None },
+            workspace: format!("/srv/{id}"),
         };
         insta::assert_snapshot!(table(&[row("mine", "docker", "running", Some(700)), row("other", "linux", "ended", None)]), @"
-        id     kind    installed   state    age     idle  jobs  memory
-        mine   docker  python-web  running  11 min  7 s   1     3 MB
-        other  linux   -           ended    -       7 s   -     -
+        id     kind    installed   state    age     idle  jobs  memory  network  limits          directory
+        mine   docker  python-web  running  11 min  7 s   1     3 MB    none     512M, 1.5 cpus  /srv/mine
+        other  linux   -           ended    -       7 s   -     -       none     -               /srv/other
         ");
         let odd =
             table(&[row("a", "linux", UNKNOWN, None), row("b", "-", DAMAGED, None), row("c", "linux", "ended", None)]);

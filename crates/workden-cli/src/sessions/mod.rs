@@ -1,5 +1,6 @@
 //! `workden sessions`: named sandboxes that outlive the command.
 
+mod copy;
 mod exec;
 mod files;
 mod list;
@@ -13,6 +14,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use workden::{SessionId, SessionKind, sessions::Pruning};
 
 use crate::{
+    command_options::{CommandOptions, EnvironmentOption, TimeoutOption},
     containers::{ContainerArguments, Net},
     failure::Failure,
     typed,
@@ -23,15 +25,15 @@ pub(crate) const AFTER_HELP: &str = "\
 Examples:
   workden sessions open mine --sandbox docker --runtime python-datascience
   workden sessions exec mine -- python analyse.py
-  workden sessions files mine
+  workden sessions files mine get results .
   workden sessions list
-  workden sessions release mine          its files stay; --purge removes them too
+  workden sessions release mine     its files stay; --purge removes them too
+  workden sessions release --all
   workden sessions prune --idle 1h
 
-A session ends when it is released, or after its idle time without a connection. `run`, `tool` and
-`mcp` use one with --session ID, and leave it running. Records of sessions are in
-$XDG_STATE_HOME/workden, or in ~/.local/state/workden; their files are there too, in
-workspaces/ID/workspace, unless --root names another directory.
+A session ends when it is released, or after its idle time without a connection. `run`, `tool` and `mcp` use one with \
+--session ID, and leave it running. Records of sessions are in $XDG_STATE_HOME/workden, or in ~/.local/state/workden; \
+their files are there too, in workspaces/ID/workspace, unless --root names another directory.
 
 Exit codes:
   0  success; for `exec`, the exit codes of `workden run`
@@ -41,7 +43,7 @@ Exit codes:
 /// The subcommands of `workden sessions`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
-    /// List sessions: kind, software, age, idle time, jobs and memory.
+    /// List sessions: kind, software, state, use, network, limits and directory.
     List {
         /// Print one JSON document instead.
         #[arg(long)]
@@ -51,19 +53,28 @@ pub(crate) enum SessionsCommand {
     Open(OpenArguments),
     /// Run a command in a session, and pass its streams and exit code through.
     Exec(ExecArguments),
-    /// List the files of a session, or copy one: `files ID [PATH]`, `files ID get PATH`, `files ID put FILE PATH`.
+    /// List the files of a session, or copy them: `files ID [PATH]`, `files ID get PATH [DEST]`, `files ID put FILE
+    /// PATH`.
+    ///
+    /// `get PATH` prints a file, and `get PATH DEST` copies a file or a directory to this machine. `put FILE PATH` copies
+    /// one into the session; `-` is standard input. A destination that is a directory gets the copy inside. Existing
+    /// files are replaced; links are not copied.
     Files {
         /// The session.
         id: SessionId,
-        /// A directory to list; or `get PATH`, which prints a file; or `put FILE PATH`, which writes one.
+        /// A directory to list, or `get PATH [DEST]`, or `put FILE PATH`.
         #[arg(value_name = "WORD")]
         words: Vec<String>,
     },
     /// End sessions. Their files stay, unless --purge is given.
+    #[command(visible_aliases = ["rm", "close", "stop"])]
     Release {
         /// The sessions.
-        #[arg(required = true, value_name = "ID")]
+        #[arg(required_unless_present = "all", value_name = "ID")]
         ids: Vec<SessionId>,
+        /// End all sessions.
+        #[arg(long, conflicts_with = "ids")]
+        all: bool,
         /// Remove their files too, except in a directory that --root named.
         #[arg(long)]
         purge: bool,
@@ -96,15 +107,8 @@ pub(crate) struct OpenArguments {
     /// [default: none].
     #[arg(long, value_name = "NETWORK", value_parser = Net::parse)]
     net: Option<Net>,
-    /// Memory of all processes together, like 512M or 1.5G.
-    #[arg(long, value_name = "SIZE", value_parser = typed::size)]
-    memory: Option<u64>,
-    /// Processors, like 1.5.
-    #[arg(long, value_name = "NUMBER", value_parser = typed::cpus)]
-    cpus: Option<f64>,
-    /// Processes and threads [default: 512].
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
-    pids: Option<u64>,
+    #[command(flatten)]
+    options: CommandOptions,
     /// How long it lives without a connection, like 30m [default: 1h].
     #[arg(long, value_name = "TIME", value_parser = typed::time)]
     idle: Option<Duration>,
@@ -115,15 +119,16 @@ pub(crate) struct OpenArguments {
 pub(crate) struct ExecArguments {
     /// The session.
     id: SessionId,
-    /// The time limit of the command, in seconds or like 5m.
-    #[arg(long, value_name = "TIME", value_parser = typed::time)]
-    timeout: Option<Duration>,
-    /// An environment variable: `KEY=VALUE`, or `KEY` to pass on your value.
-    #[arg(long, value_name = "K=V", value_parser = typed::variable)]
-    env: Vec<typed::VariableArgument>,
+    #[command(flatten)]
+    time: TimeoutOption,
+    #[command(flatten)]
+    environment: EnvironmentOption,
     /// Print one JSON document instead.
     #[arg(long, conflicts_with = "terminal")]
     json: bool,
+    /// With --json: add the isolation of the session, and what enforces each limit.
+    #[arg(long, requires = "json")]
+    isolation: bool,
     /// Give the command a terminal.
     #[arg(short = 't', long = "terminal")]
     terminal: bool,
@@ -163,7 +168,11 @@ pub(crate) fn run(command: &SessionsCommand) -> Result<ExitCode, Failure> {
             SessionsCommand::Open(arguments) => open::run(arguments).await,
             SessionsCommand::Exec(_) => Ok(()),
             SessionsCommand::Files { id, words } => files::run(id, words).await,
-            SessionsCommand::Release { ids, purge } => release::run(ids, *purge).await,
+            SessionsCommand::Release { ids, all, purge } => {
+                let which = if *all { release::Which::All } else { release::Which::Named(ids) };
+                let files = if *purge { release::Files::Remove } else { release::Files::Keep };
+                release::run(which, files).await
+            }
             SessionsCommand::Prune { idle, dry_run } => {
                 let doing = if *dry_run { Pruning::Look } else { Pruning::Remove };
                 prune::run(*idle, doing).await

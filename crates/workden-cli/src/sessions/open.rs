@@ -2,17 +2,17 @@
 
 use std::io::Write;
 
-use workden::{SessionSpec, sessions::Opened};
+use workden::{Error, ErrorKind, SessionSpec, sessions::Opened};
 
 use super::{OpenArguments, user_sessions};
-use crate::failure::{Failure, request};
+use crate::failure::{Failure, request, usage};
 
 pub(super) async fn run(arguments: &OpenArguments) -> Result<(), Failure> {
     let sessions = user_sessions().map_err(request)?;
     if arguments.sandbox == super::SessionChoice::Linux {
-        arguments.container.refuse().map_err(request)?;
+        arguments.container.refuse().map_err(usage)?;
     } else if sessions.store().record(&arguments.id).map_err(request)?.is_none() {
-        arguments.container.chosen().map_err(request)?;
+        arguments.container.chosen().map_err(usage)?;
     }
     let mut spec = SessionSpec::default();
     spec.kind = arguments.sandbox.into();
@@ -20,9 +20,11 @@ pub(super) async fn run(arguments: &OpenArguments) -> Result<(), Failure> {
     spec.runtime.clone_from(&arguments.container.runtime);
     spec.root.clone_from(&arguments.root);
     spec.network = arguments.net.as_ref().map(ToString::to_string);
-    (spec.memory, spec.cpus, spec.pids) = (arguments.memory, arguments.cpus, arguments.pids);
+    arguments.options.set_session(&mut spec);
+    arguments.options.set_session_environment(&mut spec);
     spec.idle = arguments.idle;
-    let record = sessions.planned(&arguments.id, &spec).map_err(request)?;
+    let unplanned = |error: Error| if error.kind() == ErrorKind::Unsupported { usage(error) } else { request(error) };
+    let record = sessions.planned(&arguments.id, &spec).map_err(unplanned)?;
     let files = record.workspace.display().to_string();
     let session = sessions.open(&arguments.id, record).await.map_err(request)?;
     let how = match session.opened() {

@@ -1,33 +1,66 @@
 //! `workden sessions release`: ends sessions one after the other, and reports each.
+//!
+//! Invariant: a session that cannot be ended does not keep the others running.
 
 use std::io::Write;
 
-use workden::SessionId;
+use workden::{SessionId, UserSessions};
 
 use super::user_sessions;
 use crate::failure::{Failure, request};
 
-pub(super) async fn run(ids: &[SessionId], purge: bool) -> Result<(), Failure> {
+/// Which sessions end.
+pub(super) enum Which<'a> {
+    All,
+    Named(&'a [SessionId]),
+}
+
+/// What becomes of the files of a session.
+#[derive(Clone, Copy)]
+pub(super) enum Files {
+    Keep,
+    Remove,
+}
+
+pub(super) async fn run(which: Which<'_>, files: Files) -> Result<(), Failure> {
     let sessions = user_sessions().map_err(request)?;
-    let mut missing = Vec::new();
-    for id in ids {
-        let managers = sessions.managers(id).await.map_err(request)?;
-        if let Some(error) = &managers.missing {
-            let note = format!("note: a container of `{id}` stays until its idle time is over: {}", error.sentence());
-            let _ = writeln!(anstream::stderr(), "{note}");
-        }
-        let mut released = false;
-        for manager in &managers.all {
-            let ended = if purge { manager.release_with_files(id).await } else { manager.release(id).await };
-            released |= ended.map_err(request)?;
-        }
-        match released {
-            true => writeln!(anstream::stdout().lock(), "released {id}").map_err(Failure::Output)?,
-            false => missing.push(format!("`{id}`")),
+    let all = match which {
+        Which::All => sessions.store().ids().map_err(request)?,
+        Which::Named(ids) => ids.to_vec(),
+    };
+    if all.is_empty() {
+        return writeln!(anstream::stdout().lock(), "There are no sessions.").map_err(Failure::Output);
+    }
+    let (mut missing, mut failed) = (Vec::new(), Vec::new());
+    for id in &all {
+        match release(&sessions, id, files).await {
+            Ok(true) => writeln!(anstream::stdout().lock(), "released {id}").map_err(Failure::Output)?,
+            Ok(false) => missing.push(format!("`{id}`")),
+            Err(error) => failed.push(format!("cannot end the session `{id}`: {error}")),
         }
     }
-    if missing.is_empty() {
-        return Ok(());
+    if !missing.is_empty() {
+        failed.push(format!("session {} not found", missing.join(", ")));
     }
-    Err(Failure::Request(format!("session {} not found", missing.join(", "))))
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Request(failed.join("\n       "))),
+    }
+}
+
+/// Ends a session, and returns whether there was one.
+async fn release(sessions: &UserSessions, id: &SessionId, files: Files) -> workden::Result<bool> {
+    let managers = sessions.managers(id).await?;
+    if let Some(error) = &managers.missing {
+        let note = format!("note: a container of `{id}` stays until its idle time is over: {}", error.sentence());
+        let _ = writeln!(anstream::stderr(), "{note}");
+    }
+    let mut released = false;
+    for manager in &managers.all {
+        released |= match files {
+            Files::Keep => manager.release(id).await?,
+            Files::Remove => manager.release_with_files(id).await?,
+        };
+    }
+    Ok(released)
 }

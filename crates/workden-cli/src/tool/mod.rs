@@ -13,35 +13,36 @@ use crate::{approval, failure::Failure, signals::ToldToEnd, workspace::Workspace
 
 pub(crate) const AFTER_HELP: &str = "\
 Examples:
-  workden tool                                        list the tools
+  workden tool                                list the tools
   workden tool read_file '{\"path\": \"src/main.rs\", \"limit\": 20}'
-  workden tool grep '{\"pattern\": \"TODO\", \"output_mode\": \"content\"}' --root ../project
+  workden tool grep '{\"pattern\": \"TODO\"}' --root ../project
   workden tool execute '{\"command\": \"make test\"}' --yes
   workden tool write_file - --yes < arguments.json
-  workden tool --jsonl --policy permissive            for a program: requests in, answers out
+  workden tool --jsonl --policy permissive    for a program: see below
 
 With --jsonl each line of standard input is a request, and each line of output an answer:
   {\"id\": 1, \"tool\": \"read_file\", \"args\": {\"path\": \"a.md\"}}
   {\"id\":1,\"ok\":true,\"text\":\"...\"}
   {\"id\":2,\"ok\":false,\"kind\":\"not_found\",\"text\":\"...\"}
-Requests run at the same time, and answers come in the order in which they finish: for a fixed
-order, wait for each answer or use --jobs 1. The process ends after the last answer when its input
-ends, and background commands end with it. If the reader of its output exits, it ends at once.
 
-Rules: without --policy and --config, reading and searching are allowed, and changes and commands
-require approval: on a terminal you are asked, elsewhere they are refused unless you add --yes.
+Requests run at the same time, and answers come in the order in which they finish: for a fixed order, wait for each \
+answer or use --jobs 1. The process ends after the last answer when its input ends, and background commands end with it. \
+If the reader of its output exits, it ends at once.
+
+Rules: without --policy and --config, reading and searching are allowed, and changes and commands require approval: on a \
+terminal you are asked, elsewhere they are refused unless you add --yes.
 
 Exit codes:
-  0  the tool answered; with --jsonl: every line was answered, whatever the answers
-     (for execute: the exit code of the command)
-  1  the tool failed or was refused, and its text was printed; or the output could not be written
+  0  the tool answered; for execute: the exit code of its command
+  0  with --jsonl: every line was answered, whatever the answers
+  1  the tool failed or was refused; or the output could not be written
   2  invalid command line
   3  the workspace could not be opened
   128+N  ended by signal N
 
 Environment:
-  WORKDEN_LOG  info: a line on standard error for each call on files and each command;
-               debug: also errors of the program inside the sandbox";
+  WORKDEN_LOG=info   a line on standard error for each call and each command
+  WORKDEN_LOG=debug  also errors of the program inside the sandbox";
 
 /// Arguments of `workden tool`.
 #[derive(Debug, Args)]
@@ -87,7 +88,7 @@ async fn attended(arguments: &ToolArguments) -> Result<ExitCode, Failure> {
         Ok(opened) => opened,
         Err(failure) => {
             failure.tell();
-            return Ok(ExitCode::from(NOT_OPENED));
+            return Ok(failure.exit_code(NOT_OPENED));
         }
     };
     let work = async {

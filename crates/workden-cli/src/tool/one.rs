@@ -12,10 +12,7 @@ use super::{
     answer::{self, AnswerDocument, Structured},
     jsonl,
 };
-use crate::failure::Failure;
-
-/// The exit code when the arguments are invalid.
-const NONSENSE: u8 = 2;
+use crate::failure::{Failure, INVALID_COMMAND_LINE};
 
 pub(super) async fn run(tools: &Toolset, name: &str, typed: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
     let arguments: Value = match serde_json::from_str(&text_of(typed)?) {
@@ -23,7 +20,7 @@ pub(super) async fn run(tools: &Toolset, name: &str, typed: Option<&str>, json: 
         Err(error) => {
             let sentence = format!("invalid JSON arguments: {error}");
             Failure::Request(format!("{sentence}\nhint: use '{{\"path\": \"notes.md\"}}', in single quotes")).tell();
-            return Ok(ExitCode::from(NONSENSE));
+            return Ok(ExitCode::from(INVALID_COMMAND_LINE));
         }
     };
     let outcome = tools.call(name, arguments).await;

@@ -9,8 +9,9 @@ use workden::{
 };
 
 use crate::{
+    command_options::{CommandOptions, TimeoutOption},
     containers::{ContainerArguments, Net},
-    typed::{self, MountArgument, preset},
+    typed::{self, MountArgument},
 };
 
 /// The options that choose the workspace of the tools and its rules.
@@ -40,11 +41,13 @@ pub(crate) struct WorkspaceArguments {
     /// name of a network of the daemon [default: none].
     #[arg(long, value_name = "NETWORK", value_parser = Net::parse)]
     pub(super) net: Option<Net>,
-    /// A toolchain of this machine that is not in /usr, read-only: python, node, rust, go.
-    #[arg(long, value_name = "NAME")]
-    pub(super) toolchain: Vec<String>,
+    #[command(flatten)]
+    pub(super) options: CommandOptions,
+    #[command(flatten)]
+    pub(super) time: TimeoutOption,
     /// The rules: default, permissive, readonly or strict [default: default, if no file is given].
-    #[arg(long, value_name = "PRESET", value_parser = preset, help_heading = "Rules")]
+    #[arg(long, value_name = "PRESET", value_parser = typed::presets(), hide_possible_values = true,
+          help_heading = "Rules")]
     pub(super) policy: Option<Preset>,
     /// A `workden.toml`. With a preset as well, both apply, and the stricter verdict wins.
     #[arg(long, value_name = "FILE", help_heading = "Rules")]
@@ -75,7 +78,8 @@ impl WorkspaceArguments {
             container: ContainerArguments::default(),
             session: None,
             net: None,
-            toolchain: Vec::new(),
+            options: CommandOptions::default(),
+            time: TimeoutOption::default(),
             policy: Some(policy),
             config: None,
             yes: false,
@@ -120,8 +124,10 @@ impl WorkspaceArguments {
         if let Some(net) = &self.net {
             say("--net", net.to_string());
         }
-        for name in &self.toolchain {
-            say("--toolchain", name.clone());
+        words.extend(self.options.words());
+        let mut say = |name: &str, value: String| words.extend([name.to_owned(), value]);
+        if let Some(timeout) = self.time.timeout {
+            say("--timeout", timeout.as_secs_f64().to_string());
         }
         if let Some(policy) = self.policy {
             say("--policy", policy.to_string());
@@ -156,6 +162,7 @@ impl WorkspaceArguments {
             EditChoice::Hashline => EditFormat::Hashline,
         };
         let is_named = |tool: &ExtraTool| self.extra_tools.iter().any(|name| name == tool.name());
+        options.max_timeout = self.time.timeout;
         options.extra_tools = ExtraTool::ALL.into_iter().filter(is_named).collect();
         options
     }

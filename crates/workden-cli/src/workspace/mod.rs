@@ -87,7 +87,7 @@ impl WorkspaceArguments {
             [("--root", self.root.is_some()), ("--state", self.state.is_some()), ("--mount", !self.mount.is_empty())];
         if let Some((name, _)) = named.iter().find(|(_, is_named)| *is_named) {
             let sentence = format!("`{name}` is not supported with a configuration that has mounts");
-            return Err(Failure::Request(format!("{sentence}\nhint: leave out one of them")));
+            return Err(Failure::Usage(format!("{sentence}\nhint: leave out one of them")));
         }
         for MountConfig { directory, .. } in &config.mounts {
             existing(&base.join(directory), Path::new(directory))?;

@@ -4,7 +4,8 @@ use workden::{Config, SessionKind, SessionSpec, WorkspaceBuilder};
 
 use super::arguments::{SandboxChoice, WorkspaceArguments};
 use crate::{
-    failure::{Failure, request},
+    command_options::Named,
+    failure::{Failure, request, usage},
     log::Level,
     user_sessions::user_sessions,
 };
@@ -27,43 +28,43 @@ impl WorkspaceArguments {
             return Ok(builder.session(sessions, id.clone(), record));
         }
         if self.sandbox() != SandboxChoice::Docker {
-            self.container.refuse().map_err(request)?;
+            self.container.refuse().map_err(usage)?;
         }
         if self.state.is_some() && self.sandbox() != SandboxChoice::None {
             return unsupported("--state", &format!("`--sandbox {}`", self.sandbox().name()));
         }
         match self.sandbox() {
             SandboxChoice::None => {
-                self.refuse_isolation()?;
+                self.refuse(&[self.options.variables(), ("--timeout", self.time.timeout.is_some())])?;
                 Ok(builder)
             }
             SandboxChoice::Host => {
-                self.refuse_isolation()?;
-                if !self.mount.is_empty() {
-                    return unsupported("--mount", "`--sandbox host`");
-                }
-                Ok(builder.host(|host| match log.keeper_log() {
-                    Some(file) => host.keeper_log(file),
-                    None => host,
+                self.refuse(&[("--mount", !self.mount.is_empty())])?;
+                Ok(builder.host(|host| {
+                    host.with(|options| {
+                        self.options.set(options);
+                        options.keeper_log = log.keeper_log().map(Into::into);
+                    })
                 }))
             }
             SandboxChoice::Linux => {
-                let network = self.net.as_ref().map(|net| net.without_daemon()).transpose().map_err(request)?;
+                let network = self.net.as_ref().map(|net| net.without_daemon()).transpose().map_err(usage)?;
                 Ok(builder.linux(|linux| {
-                    let linux = self.toolchain.iter().fold(linux, |linux, name| linux.toolchain(name));
+                    let linux = self.options.toolchain.iter().fold(linux, |linux, name| linux.toolchain(name));
                     linux.with(|options| {
+                        self.options.set(options);
                         options.network = network;
                         options.keeper_log = log.keeper_log().map(Into::into);
                     })
                 }))
             }
             SandboxChoice::Docker => {
-                if !self.toolchain.is_empty() {
+                if self.options.toolchains().1 {
                     return unsupported("--toolchain", "`--sandbox docker`, which has what its image has installed");
                 }
-                let installed = self.container.chosen().map_err(request)?;
+                let installed = self.container.chosen().map_err(usage)?;
                 Ok(builder.docker(|docker| {
-                    let docker = installed.in_container(docker);
+                    let docker = installed.in_container(docker).with(|options| self.options.set(options));
                     match &self.net {
                         Some(net) => docker.network_name(net.to_string()),
                         None => docker,
@@ -83,6 +84,8 @@ impl WorkspaceArguments {
         spec.runtime.clone_from(&self.container.runtime);
         spec.root.clone_from(&self.root);
         spec.network = self.net.as_ref().map(ToString::to_string);
+        self.options.set_session(&mut spec);
+        self.options.set_session_environment(&mut spec);
         spec
     }
 
@@ -91,12 +94,11 @@ impl WorkspaceArguments {
             return unsupported("--session", &format!("`--sandbox {}`", self.sandbox().name()));
         }
         if self.sandbox() == SandboxChoice::Linux {
-            self.container.refuse().map_err(request)?;
+            self.container.refuse().map_err(usage)?;
         }
         let named = [
             ("--state", self.state.is_some()),
             ("--mount", !self.mount.is_empty()),
-            ("--toolchain", !self.toolchain.is_empty()),
             ("a configuration with mounts", config.is_some_and(|config| !config.mounts.is_empty())),
         ];
         match named.iter().find(|(_, is_named)| *is_named) {
@@ -105,10 +107,11 @@ impl WorkspaceArguments {
         }
     }
 
-    /// Rejects options that need isolated commands.
-    fn refuse_isolation(&self) -> Result<(), Failure> {
-        let named = [("--net", self.net.is_some()), ("--toolchain", !self.toolchain.is_empty())];
-        match named.iter().find(|(_, is_named)| *is_named) {
+    /// Rejects options that need isolated commands, and these.
+    fn refuse(&self, others: &[Named]) -> Result<(), Failure> {
+        let named = [("--net", self.net.is_some()), self.options.toolchains()];
+        let limits = self.options.limits();
+        match named.iter().chain(&limits).chain(others).find(|(_, is_named)| *is_named) {
             None => Ok(()),
             Some((name, _)) => unsupported(name, &format!("`--sandbox {}`", self.sandbox().name())),
         }
@@ -117,5 +120,5 @@ impl WorkspaceArguments {
 
 fn unsupported<T>(option: &str, with: &str) -> Result<T, Failure> {
     let with = if with.starts_with("--") { format!("`{with}`") } else { with.to_owned() };
-    Err(Failure::Request(format!("`{option}` is not supported with {with}\nhint: leave out one of them")))
+    Err(Failure::Usage(format!("`{option}` is not supported with {with}\nhint: leave out one of them")))
 }

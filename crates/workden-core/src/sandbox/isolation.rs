@@ -1,6 +1,7 @@
 //! The report of the enforced isolation: the active and the missing mechanisms, and what enforces each limit.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Number;
 
 use crate::{escape, setters::setters};
 
@@ -107,6 +108,9 @@ pub struct LimitReport {
     pub limit: LimitName,
     /// The value for people: `512 MB`.
     pub value: String,
+    /// The value as a number of bytes, processors, processes, files or seconds. A keeper of an earlier version has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amount: Option<Number>,
     /// What enforces the limit.
     pub enforcement: Enforcement,
 }
@@ -115,7 +119,12 @@ impl LimitReport {
     /// Creates the report of a limit, with its value in words.
     #[must_use]
     pub fn new(limit: LimitName, value: impl Into<String>, enforcement: Enforcement) -> Self {
-        Self { limit, value: value.into(), enforcement }
+        Self { limit, value: value.into(), amount: None, enforcement }
+    }
+
+    setters! {
+        /// Sets the value as a number.
+        amount: impl Into<Option<Number>>,
     }
 }
 

@@ -4,6 +4,7 @@
 use std::{fs, path::Path};
 
 use rustix::fs::OFlags;
+use serde_json::Number;
 use workden_core::{
     sandbox::{Enforcement, Limit, LimitName, LimitReport, Limits},
     show_size,
@@ -34,11 +35,16 @@ impl OwnGroup {
 
     /// Returns the limits for the isolation report.
     pub(crate) fn reports(&self) -> Vec<LimitReport> {
-        let report = |limit, value| LimitReport::new(limit, value, Enforcement::Cgroup);
+        let report =
+            |limit, value, amount: Option<Number>| LimitReport::new(limit, value, Enforcement::Cgroup).amount(amount);
         let Limits { memory, cpus, processes, .. } = &self.limits;
-        let memory = memory.as_ref().map(|limit| report(LimitName::Memory, show_size(limit.value)));
-        let cpus = cpus.as_ref().map(|limit| report(LimitName::Cpus, limit.value.to_string()));
-        let processes = processes.as_ref().map(|limit| report(LimitName::Processes, limit.value.to_string()));
+        let memory =
+            memory.as_ref().map(|limit| report(LimitName::Memory, show_size(limit.value), Some(limit.value.into())));
+        let cpus =
+            cpus.as_ref().map(|limit| report(LimitName::Cpus, limit.value.to_string(), Number::from_f64(limit.value)));
+        let processes = processes
+            .as_ref()
+            .map(|limit| report(LimitName::Processes, limit.value.to_string(), Some(limit.value.into())));
         memory.into_iter().chain(cpus).chain(processes).collect()
     }
 }

@@ -2,6 +2,7 @@
 //! or not at all. A required limit that cannot be enforced is an error.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::Number;
 use workden_core::{
     Error, ErrorKind,
     sandbox::{Enforcement, Limit, LimitName, LimitReport, Limits, Strength},
@@ -42,11 +43,12 @@ pub(super) fn enforce(limits: &Limits, group: &Group) -> Result<EnforcedLimits, 
             enforced.rlimits.push((Resource::Data, value));
             Enforcement::EachProcess
         };
-        enforced.by_group(LimitName::Memory, limit, show_size(value), group.memory.as_ref(), instead)?;
+        enforced.by_group(LimitName::Memory, limit, bytes(value), group.memory.as_ref(), instead)?;
     }
     if let Some(limit) = limits.cpus {
         let not_enforced = |_: &mut EnforcedLimits, reason: &str| Enforcement::NotEnforced(reason.to_owned());
-        enforced.by_group(LimitName::Cpus, limit, format!("{}", limit.value), group.cpus.as_ref(), not_enforced)?;
+        let shown = ShownLimit(format!("{}", limit.value), Number::from_f64(limit.value));
+        enforced.by_group(LimitName::Cpus, limit, shown, group.cpus.as_ref(), not_enforced)?;
     }
     if let Some(limit) = limits.processes {
         let enforcement = match group.processes.as_ref() {
@@ -57,22 +59,23 @@ pub(super) fn enforce(limits: &Limits, group: &Group) -> Result<EnforcedLimits, 
                 Enforcement::UserNamespace
             }
         };
-        enforced.report(LimitName::Processes, limit.value.to_string(), enforcement);
+        enforced.report(LimitName::Processes, count(limit.value), enforcement);
     }
     if let Some(limit) = limits.open_files {
         enforced.each_process(Resource::Nofile, limit.value);
-        enforced.report(LimitName::OpenFiles, limit.value.to_string(), Enforcement::EachProcess);
+        enforced.report(LimitName::OpenFiles, count(limit.value), Enforcement::EachProcess);
     }
     if let Some(limit) = limits.file_size {
         enforced.each_process(Resource::Fsize, limit.value);
-        enforced.report(LimitName::FileSize, show_size(limit.value), Enforcement::EachProcess);
+        enforced.report(LimitName::FileSize, bytes(limit.value), Enforcement::EachProcess);
     }
     if let Some(limit) = limits.tmp_size {
-        enforced.report(LimitName::TmpSize, show_size(limit.value), Enforcement::FileSystem);
+        enforced.report(LimitName::TmpSize, bytes(limit.value), Enforcement::FileSystem);
     }
     for (name, limit) in [(LimitName::WallClock, limits.wall_clock), (LimitName::Idle, limits.idle)] {
         if let Some(limit) = limit {
-            enforced.report(name, format!("{} s", limit.value.as_secs_f64()), Enforcement::Keeper);
+            let seconds = limit.value.as_secs_f64();
+            enforced.report(name, ShownLimit(format!("{seconds} s"), Number::from_f64(seconds)), Enforcement::Keeper);
         }
     }
     Ok(enforced)
@@ -84,7 +87,7 @@ impl EnforcedLimits {
         &mut self,
         name: LimitName,
         limit: Limit<T>,
-        value: String,
+        shown: ShownLimit,
         held: Option<&LimitOutcome>,
         instead: impl FnOnce(&mut Self, &str) -> Enforcement,
     ) -> Result<(), Error> {
@@ -94,12 +97,12 @@ impl EnforcedLimits {
                 let reason =
                     other.and_then(|held| held.as_ref().err()).map_or("no control group was created", String::as_str);
                 if limit.strength == Strength::Required {
-                    return Err(not_enforced(name, &value, reason));
+                    return Err(not_enforced(name, &shown.0, reason));
                 }
                 instead(self, reason)
             }
         };
-        self.report(name, value, enforcement);
+        self.report(name, shown, enforcement);
         Ok(())
     }
 
@@ -109,9 +112,20 @@ impl EnforcedLimits {
         self.rlimits.push((resource, value.min(most)));
     }
 
-    pub(super) fn report(&mut self, limit: LimitName, value: String, enforcement: Enforcement) {
-        self.reports.push(LimitReport::new(limit, value, enforcement));
+    pub(super) fn report(&mut self, limit: LimitName, ShownLimit(value, amount): ShownLimit, enforcement: Enforcement) {
+        self.reports.push(LimitReport::new(limit, value, enforcement).amount(amount));
     }
+}
+
+/// The value of a limit in words and as a number.
+pub(super) struct ShownLimit(pub(super) String, pub(super) Option<Number>);
+
+pub(super) fn bytes(value: u64) -> ShownLimit {
+    ShownLimit(show_size(value), Some(value.into()))
+}
+
+pub(super) fn count(value: u64) -> ShownLimit {
+    ShownLimit(value.to_string(), Some(value.into()))
 }
 
 pub(super) fn not_enforced(name: LimitName, value: &str, reason: &str) -> Error {

@@ -86,7 +86,48 @@ fn help_is_worth_reading_and_nonsense_is_answered_with_two() {
     ] {
         insta::assert_snapshot!(name, printed(workden(words, &[])));
     }
+    let meant = workden(&["mpc"], &[]);
+    assert_eq!(meant.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&meant.stderr).contains("'mcp'"), "{meant:?}");
     for nonsense in [&["dance"][..], &[], &["demo", "twice"], &["demo", "--sandbox", "docker"]] {
         assert_eq!(workden(nonsense, &[]).status.code(), Some(2), "{nonsense:?}");
+    }
+}
+
+/// Returns the first line of prose that ends before its next word would not fit.
+fn wrapped_by_hand(help: &str, width: usize) -> Option<&str> {
+    let is_prose = |line: &str| line.starts_with(|c: char| !c.is_whitespace());
+    let lines: Vec<&str> = help.lines().collect();
+    let pair = lines.windows(2).find(|pair| {
+        let next = pair[1].split_whitespace().next().unwrap_or_default();
+        pair.iter().all(|line| is_prose(line)) && pair[0].chars().count() + 1 + next.chars().count() <= width
+    });
+    pair.map(|pair| pair[0])
+}
+
+#[test]
+fn help_fills_its_lines_at_every_width() {
+    assert_eq!(wrapped_by_hand("a b\nc d\n\nExamples:\n  x", 10), Some("a b"));
+    let commands = [
+        "",
+        "demo",
+        "run",
+        "tool",
+        "mcp",
+        "doctor",
+        "policy check",
+        "policy explain",
+        "runtimes",
+        "sessions",
+        "completions",
+    ];
+    for width in [60, 80, 100] {
+        for command in commands {
+            let words: Vec<&str> = command.split(' ').filter(|word| !word.is_empty()).chain(["--help"]).collect();
+            let help = printed(workden(&words, &[("COLUMNS", &width.to_string())]));
+            assert_eq!(wrapped_by_hand(&help, width), None, "{command} at {width}: {help}");
+            let example = help.lines().find(|line| line.starts_with("  workden ") && line.chars().count() > 80);
+            assert_eq!(example, None, "an example fits in 80 columns");
+        }
     }
 }

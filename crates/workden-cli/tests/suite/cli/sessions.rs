@@ -42,3 +42,21 @@ fn without_a_daemon_it_is_said_how_to_start_one() {
     }
     assert_eq!(printed(workden(&["sessions", "list", "--json"], &state)), "[]\n");
 }
+
+#[test]
+fn options_that_do_not_go_together_are_an_invalid_command_line() {
+    let place = tempfile::tempdir().unwrap();
+    let state = [("XDG_STATE_HOME", place.path().to_str().unwrap())];
+    for (words, says) in [
+        (&["--image", "x"][..], "`--image` requires `--sandbox docker`"),
+        (&["--sandbox", "docker"], "needs an `--image` or a `--runtime`"),
+        (&["--sandbox", "docker", "--image", "x", "--toolchain", "go"], "`--toolchain` is not supported with"),
+        (&["--toolchain", "pyton"], "a similar value exists: 'python'"),
+        (&["--memory", "64"], "did you mean `64M`?"),
+    ] {
+        let output = workden(&[&["sessions", "open", "a"], words].concat(), &state);
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {complaint}");
+        assert!(complaint.contains(says), "{words:?}: {complaint}");
+    }
+}

@@ -97,7 +97,7 @@ fn where_there_are_no_namespaces_the_refusal_names_the_level_and_nothing_falls_b
 
 #[test]
 fn the_report_says_which_walls_stand_and_which_do_not() {
-    let ran = run(&project(), &["--json", "--", "true"]);
+    let ran = run(&project(), &["--json", "--isolation", "--", "true"]);
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     let isolation = &document["isolation"];
     assert_eq!(isolation["level"], "landlock");
@@ -126,7 +126,8 @@ fn what_cannot_be_had_is_refused() {
         (&roots, &[], "commands never run as user 0"),
     ] {
         let ran = run(project, &[words, &["--", "touch", "made"]].concat());
-        assert_eq!(ran.code, Some(125), "{ran:?}");
+        // The machine is not asked for what does not go together.
+        assert_eq!(ran.code, Some(if words.contains(&"host") { 2 } else { 125 }), "{ran:?}");
         assert!(ran.err.contains(told) && ran.err.contains("\nhint: "), "{told}: {ran:?}");
         assert!(!project.at("made").exists());
     }

@@ -147,6 +147,6 @@ fn a_terminal_is_one_to_the_command_and_ours_is_as_before() {
 #[test]
 fn without_a_terminal_there_is_none_to_give() {
     let ran = Project::new().run(&["-t", "--", "true"]);
-    assert_eq!(ran.code, Some(125));
+    assert_eq!(ran.code, Some(2));
     assert!(ran.err.starts_with("error: `-t` requires a terminal on standard input\n"), "{ran:?}");
 }

@@ -36,5 +36,33 @@ fn a_toolchain_that_is_not_there_says_where_it_was_looked_for() {
          hint: looked for: ~/.rustup (no toolchains); `rustc` on the search path\n"
     );
     let unknown = project.run(&["--toolchain", "cobol", "--", "true"]);
-    assert_eq!(unknown.err, "error: there is no toolchain `cobol`\nhint: toolchains: python, node, rust, go\n");
+    assert_eq!(unknown.code, Some(2));
+    assert!(unknown.err.contains("[possible values: python, node, rust, go]"), "{unknown:?}");
+}
+
+#[test]
+fn a_program_whose_interpreter_is_not_inside_names_the_toolchain() {
+    let (project, home) = (Project::new(), Project::new());
+    let python = home.at(".local/share/uv/python/cpython-3.99.0-linux");
+    std::fs::create_dir_all(python.join("bin")).unwrap();
+    std::fs::create_dir_all(python.join("lib/python3.99")).unwrap();
+    std::fs::copy("/bin/true", python.join("bin/python3")).unwrap();
+    std::fs::create_dir_all(project.at(".venv/bin")).unwrap();
+    std::os::unix::fs::symlink(python.join("bin/python3"), project.at(".venv/bin/python")).unwrap();
+    std::fs::write(project.at(".venv/pyvenv.cfg"), format!("home = {}\n", python.join("bin").display())).unwrap();
+    let run = |words: &[&str]| {
+        let mut command = project.run_command(words);
+        let output = command.env_remove("VIRTUAL_ENV").env_remove("CONDA_PREFIX").env("HOME", home.path()).output();
+        crate::project::Ran::of(output.unwrap())
+    };
+    let ran = run(&["--", ".venv/bin/python"]);
+    let expected = "cannot run `.venv/bin/python`: no such program\n\
+                    hint: `.venv/bin/python` exists, but the interpreter that it needs is not in the sandbox; add \
+                    `--toolchain python`\n";
+    assert_eq!((ran.code, ran.err.as_str()), (Some(127), expected));
+    assert_eq!(run(&["--toolchain", "python", "--", ".venv/bin/python"]).printed(), "");
+    let other = run(&["--", "no-such-program"]);
+    assert_eq!((other.code, other.err.as_str()), (Some(127), "cannot run `no-such-program`: no such program\n"));
+    // The command itself ended with this code.
+    assert_eq!(run(&["--", "sh", "-c", "exit 127"]).err, "");
 }

@@ -126,7 +126,16 @@ fn a_session_is_what_it_was_opened_as() {
             &["sessions", "open", "mine", "--sandbox", "docker", "--image", "x"][..],
             "is of the kind `linux`, not `docker`",
         ),
-        (&["sessions", "open", "mine", "--memory", "1G"], "has `--memory 256M`, not `1G`"),
+        (&["sessions", "open", "mine", "--memory", "512M"], "has `--memory 256M`, not `512M`"),
+        (
+            &["tool", "execute", r#"{"command": "true"}"#, "--session", "mine", "--memory", "1G"],
+            "has `--memory 256M`, not `1G`",
+        ),
+        (
+            &["tool", "execute", r#"{"command": "true"}"#, "--session", "mine", "--env", "A=b"],
+            "was made without `--env A`",
+        ),
+        (&["run", "--session", "mine", "--toolchain", "python", "--", "true"], "was made without `--toolchain python`"),
         (&["run", "--session", "mine", "--net", "host", "--", "true"], "was made without `--net host`"),
         (
             &["run", "--session", "mine", "--mount", "/etc:/x", "--", "true"],
@@ -150,6 +159,119 @@ fn a_session_is_what_it_was_opened_as() {
     state.printed(&["sessions", "release", "mine"]);
     let output = state.workden(&["tool", "execute", r#"{"command": "cat .e*"}"#, "--yes", "--session", "mine"]);
     assert!(!told(&output).contains("SECRET") && !told(&output).contains("which is denied"), "{}", told(&output));
+}
+
+#[test]
+fn options_of_a_session_are_those_of_its_commands_and_are_listed() {
+    let state = State::new();
+    let words = ["--memory", "256M", "--cpus", "1.5", "--pids", "64", "--env", "A=b"];
+    state.printed(&[&["sessions", "open", "mine"], &words[..]].concat());
+    state.printed(&["sessions", "open", "other"]);
+    assert_eq!(state.printed(&["sessions", "exec", "mine", "--", "sh", "-c", "echo $A"]), "b\n");
+    let tool = ["tool", "execute", r#"{"command": "echo $A"}"#, "--yes", "--session", "mine"];
+    assert_eq!(state.printed(&[&tool[..], &words[..]].concat()), "b\n");
+    let table = state.printed(&["sessions", "list"]);
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].ends_with("  network  limits                   directory"), "{table}");
+    let directory = |id: &str| state.at(&format!("workspaces/{id}/workspace")).display().to_string();
+    assert!(lines[1].ends_with(&format!("  none     256M, 1.5 cpus, 64 pids  {}", directory("mine"))), "{table}");
+    assert!(lines[2].ends_with(&format!("  none     -                        {}", directory("other"))), "{table}");
+    let listed: Value = serde_json::from_str(&state.printed(&["sessions", "list", "--json"])).unwrap();
+    assert_eq!(listed[0]["limits"], serde_json::json!({"memory": 256 << 20, "cpus": 1.5, "pids": 64}));
+    assert_eq!((&listed[0]["network"], &listed[1]["limits"]), (&"none".into(), &serde_json::json!({})));
+
+    assert_eq!(state.workden(&["sessions", "release"]).status.code(), Some(2));
+    assert_eq!(state.workden(&["sessions", "release", "--all", "mine"]).status.code(), Some(2));
+    assert_eq!(state.printed(&["sessions", "rm", "other"]), "released other\n");
+    for alias in ["close", "stop"] {
+        let output = state.workden(&["sessions", alias, "other"]);
+        assert!(told(&output).contains("session `other` not found"), "{}", told(&output));
+    }
+    state.printed(&["sessions", "open", "third"]);
+    assert_eq!(state.printed(&["sessions", "release", "--all"]), "released mine\nreleased third\n");
+    assert_eq!(state.leases(), 0);
+    assert_eq!(state.printed(&["sessions", "release", "--all"]), "There are no sessions.\n");
+}
+
+#[test]
+fn files_and_directories_are_copied_both_ways() {
+    let state = State::new();
+    let here = state.0.path().join("here");
+    std::fs::create_dir_all(here.join("in/sub")).unwrap();
+    std::fs::write(here.join("in/a"), "A").unwrap();
+    std::fs::write(here.join("in/sub/b"), "B").unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", here.join("in/link")).unwrap();
+    let files = |words: &[&str]| {
+        let all = [&["sessions", "files", "mine"], words].concat();
+        state.command(&all).current_dir(&here).output().unwrap()
+    };
+    let read = |name: &str| std::fs::read_to_string(here.join(name)).unwrap();
+    state.printed(&["sessions", "open", "mine"]);
+    let put = files(&["put", "in", "work"]);
+    assert!(
+        put.status.success() && told(&put).contains("not copied") && told(&put).contains("`/link`"),
+        "{}",
+        told(&put)
+    );
+    assert_eq!(
+        state.printed(&["sessions", "exec", "mine", "--", "sh", "-c", "cd work; cat a sub/b; ls"]),
+        "ABa\nsub\n"
+    );
+
+    // To a new name, over an existing file, into a directory, with a new parent.
+    std::fs::write(here.join("old"), "old").unwrap();
+    std::fs::create_dir(here.join("there")).unwrap();
+    for (destination, found) in
+        [("new", "new"), ("old", "old"), ("there", "there/a"), ("there/x", "there/x"), ("made/x", "made/x"), (".", "a")]
+    {
+        let got = files(&["get", "work/a", destination]);
+        assert!(got.status.success() && told(&got).is_empty(), "{destination}: {}", told(&got));
+        assert_eq!(read(found), "A", "{destination}");
+    }
+    for (destination, found) in [("copy", "copy/sub/b"), ("copy", "copy/work/sub/b"), ("./out/", "out/work/sub/b")] {
+        let got = files(&["get", "work", destination]);
+        assert!(got.status.success(), "{destination}: {}", told(&got));
+        assert_eq!(read(found), "B", "{destination}");
+    }
+    let got = files(&["get", "work"]);
+    assert!(!got.status.success() && told(&got).contains("is a directory\nhint: "), "{}", told(&got));
+    assert_eq!(told(&files(&["get", "work/a", "-"])), "A");
+    // Links of the session lead to its own files.
+    state.printed(&["sessions", "exec", "mine", "--", "ln", "-s", "work", "link"]);
+    assert_eq!(told(&files(&["put", "new", "link"])), "");
+    assert_eq!(state.printed(&["sessions", "exec", "mine", "--", "cat", "work/new"]), "A");
+    assert_eq!(files(&["get", "a", "b", "c"]).status.code(), Some(2));
+    let missing = files(&["put", "nowhere", "x"]);
+    assert_eq!(told(&missing), "error: file `nowhere` not found\n");
+}
+
+#[test]
+fn a_copy_follows_no_link_that_a_command_made() {
+    let state = State::new();
+    let (here, outside) = (state.0.path().join("here"), state.0.path().join("outside"));
+    std::fs::create_dir(&here).unwrap();
+    std::fs::create_dir(&outside).unwrap();
+    let root = here.to_str().unwrap();
+    // The session works in the directory into which its files are copied.
+    state.printed(&["sessions", "open", "mine", "--root", root]);
+    let script = "mkdir d; echo x > d/f; ln -s ../f d/link; mkfifo d/pipe; ln -s ../outside out; ln -s ../outside/f file; \
+                  ln -s d near";
+    state.printed(&["sessions", "exec", "mine", "--", "sh", "-c", script]);
+    let get = |source: &str, destination: &str| {
+        state.command(&["sessions", "files", "mine", "get", source, destination]).current_dir(&here).output().unwrap()
+    };
+    for (source, destination) in
+        [("d", "out"), ("d", "out/x"), ("d/f", "out"), ("d/f", "file"), ("d/f", "out/new"), ("d/f", "near/g")]
+    {
+        let got = get(source, destination);
+        assert_eq!(got.status.code(), Some(1), "{destination}: {}", told(&got));
+    }
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
+    let got = get("d", "copy");
+    assert!(told(&got).contains("`/workspace/d/link`, `/workspace/d/pipe`"), "{}", told(&got));
+    let copied: Vec<_> =
+        std::fs::read_dir(here.join("copy")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(copied, ["f"]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod calls;
 mod flood;
 mod gone;
 mod jsonl;
+mod limits;
 mod log;
 mod mcp;
 mod places;

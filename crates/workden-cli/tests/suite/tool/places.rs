@@ -210,7 +210,7 @@ fn a_configuration_brings_its_own_directories() {
     assert_eq!(ran["ok"], true, "{ran}");
     assert_eq!((project.read("output/b.md").as_str(), project.read("output/c.md").as_str()), ("made\n", "given\n"));
     let both = project.workden(&["tool", "--config", "workden.toml", "--root", "."]);
-    assert!(both.code == Some(3) && both.err.contains("`--root` is not supported with a configuration"), "{both:?}");
+    assert!(both.code == Some(2) && both.err.contains("`--root` is not supported with a configuration"), "{both:?}");
 }
 
 #[test]

@@ -4,12 +4,11 @@
 use workden_core::{
     Error, ErrorKind,
     sandbox::{Enforcement, Limit, LimitName, Limits, Strength},
-    show_size,
 };
 
 use crate::{
     cgroup::Group,
-    confine::limits::{self, EnforcedLimits, not_enforced},
+    confine::limits::{self, EnforcedLimits, bytes, count, not_enforced},
 };
 
 /// Decides how each limit is enforced.
@@ -19,13 +18,13 @@ pub(super) fn enforce(limits: &Limits, group: &Group) -> Result<EnforcedLimits, 
     if let (Some(limit), false) = (limits.processes, matches!(group.processes, Some(Ok(())))) {
         let reason = group.processes.as_ref().and_then(|held| held.as_ref().err());
         let reason = reason.map_or("no control group was created", String::as_str);
-        let value = limit.value.to_string();
-        refuse_required(limit, || not_enforced(LimitName::Processes, &value, reason))?;
+        let value = count(limit.value);
+        refuse_required(limit, || not_enforced(LimitName::Processes, &value.0, reason))?;
         unheld.push((LimitName::Processes, value, reason.to_owned()));
         held_by_others.processes = None;
     }
     if let Some(limit) = limits.tmp_size {
-        let value = show_size(limit.value);
+        let value = bytes(limit.value);
         refuse_required(limit, no_size_of_tmp)?;
         unheld.push((LimitName::TmpSize, value, "temporary files are in a directory of the host".to_owned()));
         held_by_others.tmp_size = None;
