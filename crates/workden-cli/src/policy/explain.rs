@@ -9,6 +9,7 @@ use workden::{
         shell::{Invocation, OpenMode, WorkingDirectories},
     },
 };
+use workden_core::{parse_size, show_size};
 
 use super::{
     Asked,
@@ -146,12 +147,18 @@ fn limits(mount: &workden::policy::MountRules) -> String {
         MountMode::ReadWrite => "read and write".to_owned(),
     }];
     limits.extend(mount.suffixes.as_deref().map(endings));
-    limits.extend(mount.max_file_bytes.map(|most| format!("at most {most} bytes")));
+    limits.extend(mount.max_file_bytes.map(|most| format!("at most {}", exact(most))));
     let asks = [(mount.read_approval, "reads ask"), (mount.write_approval, "writes ask")];
     limits.extend(
         asks.iter().filter(|(approval, _)| *approval == MountApproval::Needed).map(|(_, text)| (*text).to_owned()),
     );
     limits.join(", ")
+}
+
+/// Formats a size with its unit, if that is exact.
+fn exact(bytes: u64) -> String {
+    let shown = show_size(bytes);
+    if parse_size(&shown).is_ok_and(|read| read == bytes) { shown } else { format!("{bytes} bytes") }
 }
 
 fn endings(all: &[String]) -> String {

@@ -3,13 +3,12 @@
 mod check;
 mod explain;
 mod judged;
+mod targets;
 
 use std::path::PathBuf;
 
-use clap::{
-    Args, Subcommand, ValueEnum,
-    builder::{PossibleValuesParser, TypedValueParser},
-};
+use clap::{Args, Subcommand, ValueEnum};
+use targets::{Target, Targets};
 use workden::{Config, Operation, PathScope, Policy, Preset, VirtualPath, policy::PolicyLayer};
 
 use crate::{
@@ -20,15 +19,21 @@ use crate::{
 /// The subcommands of `workden policy`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
-    /// Judge many operations: JSON lines in, verdicts out, in order.
+    /// Judge operations: those of the command line, or a line of standard input each.
     ///
-    /// Each line of standard input is a request like {"op": "execute", "target": "git status"} or
-    /// {"op": "read", "target": "/src/main.rs"}. Each line of output is its verdict:
-    /// {"action": "allow|ask|deny", "rule": ..., "why": ...}. Nothing is run, opened or changed: links
-    /// are not followed, and whether a file exists makes no difference.
+    /// `workden policy check 'git push'` judges a command, and options like `--read a.md` judge an operation on a file.
+    /// Without either, each line of standard input is a command, or a request like
+    /// {"op": "read", "target": "/src/main.rs"}.
     ///
-    /// An invalid line is answered with deny, and the exit code is then 1.
+    /// Each line of output is a verdict, in order: {"action": "allow|ask|deny", "rule": ..., "why": ...}. Nothing is
+    /// run, opened or changed: links are not followed, and whether a file exists makes no difference.
+    ///
+    /// An invalid request is answered with deny, and the exit code is then 1.
     Check {
+        /// A command line to judge, in quotes.
+        command: Option<String>,
+        #[command(flatten)]
+        targets: Targets,
         #[command(flatten)]
         which: Which,
         /// Print JSON also on a terminal, where a readable line is printed otherwise.
@@ -37,16 +42,19 @@ pub(crate) enum PolicyCommand {
     },
     /// Explain one verdict: what was parsed, which layer and rule decided, what would pass.
     ///
-    /// Nothing is run, opened or changed: links are not followed, and whether a file exists makes no
-    /// difference. The exit code is 0 whatever the verdict.
+    /// `workden policy explain 'git push'` explains a command, and `workden policy explain --read a.md` an operation on
+    /// a file. Nothing is run, opened or changed: links are not followed, and whether a file exists makes no difference.
+    /// The exit code is 0 whatever the verdict.
+    #[command(override_usage = "workden policy explain [OPTIONS] <COMMAND>\n       \
+                                workden policy explain [OPTIONS] --<OPERATION> <PATH>")]
     Explain {
+        /// The command line, in quotes. An operation and its target are two words: `read a.md`.
+        #[arg(value_name = "COMMAND", num_args = 1..=2)]
+        words: Vec<String>,
+        #[command(flatten)]
+        targets: Targets,
         #[command(flatten)]
         which: Which,
-        /// The operation.
-        #[arg(value_parser = operations())]
-        op: Operation,
-        /// The path, or the command line for a shell.
-        target: String,
     },
     /// Print the JSON Schema of `workden.toml`, for editors.
     Schema,
@@ -77,14 +85,6 @@ enum Paths {
     Machine,
     /// A workspace of files: `/etc` is a directory like any other.
     Files,
-}
-
-/// Parses an operation by its name in a ruleset.
-fn operations() -> impl TypedValueParser<Value = Operation> {
-    let named =
-        |name: String| Operation::ALL.into_iter().find(|operation| operation.name() == name).unwrap_or(Operation::Read);
-    // The parser passes only known names to `named`.
-    PossibleValuesParser::new(Operation::ALL.map(Operation::name)).map(named)
 }
 
 /// A policy, and the directory of its relative paths.
@@ -137,9 +137,37 @@ fn layer_names(config: &Config, layers: &[PolicyLayer], file: &str) -> Vec<Strin
 /// Runs a subcommand.
 pub(crate) fn run(command: &PolicyCommand) -> Result<(), Failure> {
     match command {
-        PolicyCommand::Check { which, json } => check::run(&which.open()?, *json),
-        PolicyCommand::Explain { which, op, target } => explain::run(&which.open()?, *op, target),
+        PolicyCommand::Check { command, targets, which, json } => {
+            let command = command.iter().map(|command| (Operation::Execute, command.clone()));
+            let all: Vec<Target> = command.chain(targets.0.iter().cloned()).collect();
+            check::run(&which.open()?, &all, *json)
+        }
+        PolicyCommand::Explain { words, targets, which } => {
+            let (op, target) = one_target(words, targets)?;
+            explain::run(&which.open()?, op, &target)
+        }
         PolicyCommand::Schema => schema(),
+    }
+}
+
+/// Returns the one target of `explain`: a word is a command, and two words are an operation and its target.
+fn one_target(words: &[String], targets: &Targets) -> Result<Target, Failure> {
+    let usage = |sentence: &str, hint: &str| Err(Failure::Usage(format!("{sentence}\nhint: {hint}")));
+    match (words, targets.0.as_slice()) {
+        ([command], []) => Ok((Operation::Execute, command.clone())),
+        ([], [target]) => Ok(target.clone()),
+        ([name, target], []) => match Operation::ALL.into_iter().find(|operation| operation.name() == name) {
+            Some(operation) => Ok((operation, target.clone())),
+            None => usage(
+                &format!("`{name}` is not an operation"),
+                &format!("put a command in quotes: `workden policy explain '{name} {target}'`"),
+            ),
+        },
+        ([], []) => usage(
+            "a command or an operation is missing",
+            "use `workden policy explain 'git push'` or `workden policy explain --read a.md`",
+        ),
+        _ => usage("`explain` takes one command or operation", "`workden policy check` takes many"),
     }
 }
 

@@ -82,12 +82,13 @@ fn every_line_gets_one_verdict_in_order() {
 #[test]
 fn a_line_that_is_no_request_is_denied_and_fails_the_run_but_not_the_others() {
     let wrong = [
-        &b"nonsense"[..],
-        b"{\"op\": \"read\"}",
+        &b"{\"op\": \"read\"}"[..],
+        b"  { \"nonsense",
         b"{\"op\": \"dance\", \"target\": \"x\"}",
         b"{\"op\": \"read\", \"target\": \"/a\", \"and\": 1}",
         b"{\"op\": \"read\", \"target\": \"/\xff\"}",
-        b"[]",
+        b"ls \xff",
+        b"{}",
     ];
     for line in wrong {
         let input = [line, b"\n{\"op\":\"read\",\"target\":\"/a\"}\n"].concat();
@@ -108,6 +109,9 @@ fn a_mistake_in_a_configuration_is_shown_with_file_line_and_column() {
     for (text, expected) in [
         ("extends = \"default\"\n\n[rules.reed]\n", "line 3, column 8: unknown field `reed`"),
         ("extends = \"defualt\"\n", "line 1, column 11: unknown variant `defualt`"),
+        ("extends = \"defualt\"\n", "\nhint: did you mean `default`?\n"),
+        ("[rules.reed]\n", "\nhint: did you mean `read`?\n"),
+        ("[dance]\n", "\nhint: `workden policy schema` prints"),
         ("[rules.read\n", "line 1, column 12: "),
         (
             "[rules.read]\nrules = [\n  { pattern = \"*.md\", action = \"allow\" },\n  { pattern = \"[a\", action = \"deny\" },\n]\n",
@@ -138,9 +142,54 @@ fn a_configuration_that_is_not_there_and_a_preset_that_is_none_are_told() {
     assert_eq!(output.status.code(), Some(1));
     let complaint = String::from_utf8(output.stderr).unwrap();
     assert_eq!(complaint, "error: configuration `no-such-file.toml` not found\n");
-    for nonsense in [&["policy"][..], &["policy", "check", "--preset", "lax"], &["policy", "explain", "dance", "x"]] {
+    for words in [&["tool", "--config", "no-such-file.toml"][..], &["mcp", "--config", "no-such-file.toml"]] {
+        let output = workden(words, &[]);
+        assert_eq!(
+            (output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()),
+            (Some(3), complaint.as_str())
+        );
+    }
+    for nonsense in [
+        &["policy"][..],
+        &["policy", "check", "--preset", "lax"],
+        &["policy", "explain"],
+        &["policy", "explain", "dance", "x"],
+        &["policy", "explain", "ls", "--read", "a"],
+        &["policy", "explain", "--write", "a", "--read", "a"],
+    ] {
         assert_eq!(workden(nonsense, &[]).status.code(), Some(2), "{nonsense:?}");
     }
+    let unquoted = workden(&["policy", "explain", "git", "push"], &[]);
+    let complaint = String::from_utf8(unquoted.stderr).unwrap();
+    assert!(complaint.ends_with("hint: put a command in quotes: `workden policy explain 'git push'`\n"), "{complaint}");
+}
+
+#[test]
+fn a_command_is_plain_text_and_an_operation_on_a_file_is_an_option() {
+    for (short, long) in [
+        (&["git push"][..], &["execute", "git push"][..]),
+        (&["--execute", "git push"], &["execute", "git push"]),
+        // One word is a command, also if an operation has the same name.
+        (&["ls"], &["execute", "ls"]),
+        (&["--ls", "src"], &["ls", "src"]),
+        (&["--preset", "permissive", "--read", ".env"], &["--preset", "permissive", "read", ".env"]),
+        (&["--write=a.md"], &["write", "a.md"]),
+    ] {
+        assert_eq!(explained(short), explained(long), "{short:?}");
+    }
+    let actions = |words: &[&str], input: &str| -> Vec<String> {
+        let all = [&["policy", "check", "--preset", "permissive"], words].concat();
+        let output = printed(workden_fed(&all, input.as_bytes()));
+        let verdict = |line: &str| serde_json::from_str::<Value>(line).unwrap()["action"].as_str().unwrap().to_owned();
+        output.lines().map(verdict).collect()
+    };
+    assert_eq!(actions(&["rm -rf /"], ""), ["deny"]);
+    assert_eq!(
+        actions(&["ls", "--read", ".env", "--execute", "ls", "--write", "a", "--read", "b.pem"], ""),
+        ["allow", "deny", "allow", "allow", "deny"]
+    );
+    let lines = "ls -l\n\n{ ls; }\n[ -f a ] && ls\n{\"op\": \"read\", \"target\": \".env\"}\ntrue; rm -rf /\n";
+    assert_eq!(actions(&[], lines), ["allow", "allow", "allow", "deny", "deny"]);
 }
 
 #[test]
