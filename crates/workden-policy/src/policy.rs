@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use workden_core::{Error, Gate, Judgement, Op, Refusal, Resolved, Result, Verdict, VirtualPath, Visibility};
 
 use crate::{
-    AllowList, CompiledRuleset, MountTable, Ruleset,
+    Action, AllowList, CompiledRuleset, MountTable, Operation, Rule, Ruleset,
     requirement::{Objection, Requirement, requirements},
 };
 
@@ -69,6 +69,16 @@ impl Policy {
     #[must_use]
     pub fn layers(&self) -> &[PolicyLayer] {
         &self.layers
+    }
+
+    /// Whether a rule of the policy could deny a change in this directory that it does not deny to read.
+    #[must_use]
+    pub fn denies_changes_in(&self, directory: &VirtualPath) -> bool {
+        self.layers.iter().any(|layer| match layer {
+            PolicyLayer::Rules(rules) => denies_changes(rules.source(), directory),
+            // The access of a mount says so to the sandbox.
+            PolicyLayer::Mounts(_) | PolicyLayer::AllowList(_) => false,
+        })
     }
 
     /// Judges a call. Each of its paths is judged as typed and as real.
@@ -152,6 +162,26 @@ impl PolicyLayer {
             Self::AllowList(places) => places.object(requirement, path),
         }
     }
+}
+
+fn denies_changes(rules: &Ruleset, directory: &VirtualPath) -> bool {
+    let reads = rules.of(Operation::Read);
+    let is_unreadable = |rule: &Rule| {
+        reads.is_some_and(|reads| {
+            reads.rules.iter().any(|read| read.action == Action::Deny && read.pattern == rule.pattern)
+        })
+    };
+    let is_here = |rule: &Rule| {
+        let plain = rule.pattern.split('/').take_while(|name| !name.contains(['*', '?', '[', '\\', '{']));
+        let start = VirtualPath::parse(&plain.collect::<Vec<_>>().join("/")).unwrap_or_else(|_| VirtualPath::root());
+        !rule.pattern.starts_with('/') || start.is_within(directory) || directory.is_within(&start)
+    };
+    [Operation::Write, Operation::Edit].into_iter().any(|operation| {
+        rules.default_of(operation) == Action::Deny
+            || rules.of(operation).is_some_and(|of| {
+                of.rules.iter().any(|rule| rule.action == Action::Deny && is_here(rule) && !is_unreadable(rule))
+            })
+    })
 }
 
 #[async_trait]

@@ -326,6 +326,12 @@ macro_rules! common_options {
                 self
             }
 
+            /// Adds paths that commands may read but not change, because a policy denies it.
+            pub fn hold(mut self, paths: impl IntoIterator<Item = workden_core::VirtualPath>) -> Self {
+                self.options.read_only.extend(paths);
+                self
+            }
+
             /// Sets whether commands may change files through which git and other programs run code on the host; not
             /// by default.
             pub fn git_files(mut self, git_files: $crate::GitFiles) -> Self {

@@ -1,8 +1,10 @@
-//! Turns a policy into the masks of a sandbox: the files that its commands must not be able to open.
+//! Turns a policy into the walls of a sandbox: the files that its commands must not be able to open, or to change.
 //!
 //! Invariant: the list is complete. If not everything could be searched, the result is an error, since a sandbox with
 //! some masks missing would be silently weaker. [`SandboxMasks`](crate::sandbox_masks::SandboxMasks) holds the list of
 //! one sandbox.
+
+use std::collections::BTreeSet;
 
 use workden_core::{Completeness, Error, ErrorKind, Op, Resolved, Result, Verdict, VirtualPath, sandbox::Mount};
 use workden_files::{CompositeBackend, LocalBackend, OpenMount, open_mounts};
@@ -26,13 +28,32 @@ pub const MOST_MASKS: usize = 10_000;
 ///
 /// When a directory cannot be searched to its end, or more than [`MOST_MASKS`] files are denied.
 pub async fn masks(shown: &[Mount], policy: &Policy) -> Result<Vec<VirtualPath>> {
-    ShownFiles::of(&open_mounts(shown)?)?.masks(policy).await
+    let walls = ShownFiles::of(&open_mounts(shown)?)?.walls(policy).await?;
+    Ok(walls.masked.into_iter().collect())
+}
+
+/// The paths that the commands of a sandbox must not use in some way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Walls {
+    /// Paths that cannot be read.
+    pub(crate) masked: BTreeSet<VirtualPath>,
+    /// Paths that cannot be changed.
+    pub(crate) read_only: BTreeSet<VirtualPath>,
+}
+
+impl Walls {
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.masked.extend(other.masked);
+        self.read_only.extend(other.read_only);
+    }
 }
 
 /// The files of the host that the commands of a sandbox see, at the paths of file calls.
 #[derive(Debug)]
 pub(crate) struct ShownFiles {
     directories: Option<CompositeBackend>,
+    /// The directories that are not in another one.
+    places: Vec<VirtualPath>,
     /// Single files, which have their only name from their mount.
     files: Vec<VirtualPath>,
 }
@@ -43,37 +64,45 @@ impl ShownFiles {
         let (directories, files): (Vec<&OpenMount>, Vec<&OpenMount>) =
             opened.iter().partition(|mount| mount.is_directory());
         let files = files.into_iter().map(|mount| mount.at().clone()).collect();
+        let all: Vec<&VirtualPath> = directories.iter().map(|mount| mount.at()).collect();
+        let is_nested = |at: &VirtualPath| all.iter().any(|other| *other != at && at.is_within(other));
+        let places = all.iter().copied().filter(|at| !is_nested(at)).cloned().collect();
         if directories.is_empty() {
-            return Ok(Self { directories: None, files });
+            return Ok(Self { directories: None, places, files });
         }
         let mut mounts = CompositeBackend::builder();
         for mount in directories {
             mounts = mounts.mount(mount.at().as_str(), LocalBackend::options().open_mount(mount)?)?;
         }
-        Ok(Self { directories: Some(mounts.build()), files })
+        Ok(Self { directories: Some(mounts.build()), places, files })
     }
 
-    /// Finds the files that a policy denies to read.
-    pub(crate) async fn masks(&self, policy: &Policy) -> Result<Vec<VirtualPath>> {
+    /// Finds the files that a policy denies to read or to change.
+    pub(crate) async fn walls(&self, policy: &Policy) -> Result<Walls> {
+        let mut walls = Walls::default();
         if policy.is_empty() {
-            return Ok(Vec::new());
+            return Ok(walls);
         }
-        let is_denied = |at: &&VirtualPath| {
-            let at = Resolved::literal((*at).clone());
-            matches!(policy.judge(Op::Read(&at)), Verdict::Deny(_))
-        };
-        let mut all: Vec<VirtualPath> = self.files.iter().filter(is_denied).cloned().collect();
-        if let Some(directories) = &self.directories {
-            let found = denied_files(directories, &VirtualPath::root(), policy, MOST_MASKS).await?;
+        for file in &self.files {
+            let at = Resolved::literal(file.clone());
+            let denies = |op| matches!(policy.judge(op), Verdict::Deny(_));
+            if denies(Op::Read(&at)) {
+                walls.masked.insert(file.clone());
+            } else if denies(Op::Write(&at)) || denies(Op::Change(&at)) {
+                walls.read_only.insert(file.clone());
+            }
+        }
+        let Some(files) = &self.directories else { return Ok(walls) };
+        for at in &self.places {
+            let found = denied_files(files, at, policy, MOST_MASKS).await?;
             if found.completeness != Completeness::Complete {
                 return Err(not_all(found.completeness));
             }
             // Commands may have the rights to a directory that this process cannot list.
-            all.extend(found.paths.into_iter().chain(found.closed));
+            walls.masked.extend(found.paths.into_iter().chain(found.closed));
+            walls.read_only.extend(found.unchangeable);
         }
-        all.sort();
-        all.dedup();
-        Ok(all)
+        Ok(walls)
     }
 }
 
@@ -82,6 +111,6 @@ fn not_all(stopped: Completeness) -> Error {
         Completeness::StoppedAtDeadline => (ErrorKind::TimedOut, "searching all files timed out".to_owned()),
         _ => (ErrorKind::TooLarge, format!("there are too many files, or more than {MOST_MASKS} that are denied")),
     };
-    Error::new(kind, format!("cannot mask what the policy denies to read: {why}"))
+    Error::new(kind, format!("cannot hold what the policy denies: {why}"))
         .hint("show a smaller directory, or mask whole directories by name with `masked`")
 }

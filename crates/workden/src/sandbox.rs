@@ -258,7 +258,8 @@ fn linux(
     let start = move |_: Begun| {
         let (builder, masks) = (builder.clone(), masked.clone());
         async move {
-            let sandbox = builder.mask(masks.at_start().await?).start().await.map_err(with_choices)?;
+            let walls = masks.at_start().await?;
+            let sandbox = builder.mask(walls.masked).hold(walls.read_only).start().await.map_err(with_choices)?;
             Ok(Arc::new(sandbox) as Arc<dyn Sandbox>)
         }
     };
@@ -324,7 +325,8 @@ fn docker(
     let start = move |begun: Begun| {
         let (builder, masks) = (builder.clone(), masked.clone());
         async move {
-            let sandbox: Arc<DockerSandbox> = Arc::new(builder.mask(masks.at_start().await?).build()?);
+            let walls = masks.at_start().await?;
+            let sandbox: Arc<DockerSandbox> = Arc::new(builder.mask(walls.masked).hold(walls.read_only).build()?);
             begun.set(Arc::clone(&sandbox) as Arc<dyn Sandbox>);
             sandbox.start().await?;
             Ok(sandbox as Arc<dyn Sandbox>)
@@ -349,9 +351,13 @@ fn in_session(
         let mut record = record.clone();
         async move {
             // Rejects a session that shows what the policy denies.
-            record.masked.extend(masks.at_start().await?);
+            let walls = masks.at_start().await?;
+            record.masked.extend(walls.masked);
             record.masked.sort();
             record.masked.dedup();
+            record.read_only.extend(walls.read_only);
+            record.read_only.sort();
+            record.read_only.dedup();
             Ok(sessions.open(&id, record).await?.sandbox())
         }
     };

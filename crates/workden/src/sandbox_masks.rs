@@ -1,7 +1,8 @@
-//! The masks of one sandbox, under every policy that a workspace has added over it.
+//! The walls of one sandbox, under every policy that a workspace has added over it.
 //!
-//! Invariant: a sandbox starts with the masks of all policies over it, and a workspace whose policy came after the start
-//! runs no command while the sandbox shows a file that this policy denies.
+//! Invariant: a sandbox starts with the walls of all policies over it, and a workspace whose policy came after the start
+//! runs no command while the sandbox shows a file that this policy denies to read, or can change one that it denies to
+//! change.
 
 use std::{
     collections::BTreeSet,
@@ -12,7 +13,7 @@ use async_trait::async_trait;
 use workden_core::{Access, Error, ErrorKind, Gate, Judgement, Op, Resolved, Result, Verdict, VirtualPath, Visibility};
 use workden_policy::Policy;
 
-use crate::masks::ShownFiles;
+use crate::masks::{ShownFiles, Walls};
 
 /// The masks of a sandbox. Clones share them.
 #[derive(Clone, Debug)]
@@ -25,9 +26,9 @@ pub(crate) struct SandboxMasks {
 struct State {
     /// The policies of all workspaces over the sandbox. A workspace that is gone needs no masks.
     policies: Vec<Weak<Policy>>,
-    /// The masks of the last start.
-    masked: Option<BTreeSet<VirtualPath>>,
-    /// The policies that these masks satisfy.
+    /// The walls of the last start.
+    walls: Option<Walls>,
+    /// The policies that these walls satisfy.
     satisfied: Vec<Weak<Policy>>,
 }
 
@@ -43,39 +44,42 @@ impl SandboxMasks {
         state.policies.push(Arc::downgrade(policy));
     }
 
-    /// Returns the masks of a sandbox that starts now.
-    pub(crate) async fn at_start(&self) -> Result<Vec<VirtualPath>> {
+    /// Returns the walls of a sandbox that starts now.
+    pub(crate) async fn at_start(&self) -> Result<Walls> {
         let policies = self.state().policies.clone();
-        let mut masked = BTreeSet::new();
+        let mut walls = Walls::default();
         for policy in policies.iter().filter_map(Weak::upgrade) {
-            masked.extend(self.shown.masks(&policy).await?);
+            walls.extend(self.shown.walls(&policy).await?);
         }
-        let list = masked.iter().cloned().collect();
         let mut state = self.state();
-        (state.masked, state.satisfied) = (Some(masked), policies);
-        Ok(list)
+        (state.walls, state.satisfied) = (Some(walls.clone()), policies);
+        Ok(walls)
     }
 
-    /// Checks that a sandbox that has started masks every file that a policy denies.
+    /// Checks that a sandbox that has started holds every file that a policy denies.
     async fn satisfy(&self, policy: &Arc<Policy>) -> Result<()> {
-        let masked = {
+        let walls = {
             let state = self.state();
             let is_this = |known: &Weak<Policy>| known.ptr_eq(&Arc::downgrade(policy));
-            match &state.masked {
+            match &state.walls {
                 // The sandbox has not started, and will start with the masks of this policy.
                 None => return Ok(()),
                 Some(_) if state.satisfied.iter().any(is_this) => return Ok(()),
-                Some(masked) => masked.clone(),
+                Some(walls) => walls.clone(),
             }
         };
-        let denied = self.shown.masks(policy).await?;
-        if let Some(shown) = denied.iter().find(|at| !masked.iter().any(|mask| at.is_within(mask))) {
-            let sentence = format!("the sandbox started before this policy: its commands can read `{shown}`");
+        let denied = self.shown.walls(policy).await?;
+        let is_below = |at: &VirtualPath, held: &BTreeSet<VirtualPath>| held.iter().any(|held| at.is_within(held));
+        let shown = denied.masked.iter().find(|at| !is_below(at, &walls.masked)).map(|at| ("read", at));
+        let is_open = |at: &&VirtualPath| !is_below(at, &walls.read_only) && !is_below(at, &walls.masked);
+        let open = denied.read_only.iter().find(is_open).map(|at| ("change", at));
+        if let Some((can, at)) = shown.or(open) {
+            let sentence = format!("the sandbox started before this policy: its commands can {can} `{at}`");
             return Err(Error::new(ErrorKind::Conflict, sentence)
                 .hint("stop the sandbox, so that the next command starts it with the policy, or give it the policy"));
         }
         let mut state = self.state();
-        if state.masked.as_ref() == Some(&masked) {
+        if state.walls.as_ref() == Some(&walls) {
             state.satisfied.push(Arc::downgrade(policy));
         }
         Ok(())

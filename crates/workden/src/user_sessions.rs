@@ -160,8 +160,9 @@ impl UserSessions {
             }
         };
         let idle = spec.idle.or(there.as_ref().map(|there| there.idle)).unwrap_or(IDLE);
-        let masked = there.map(|there| there.masked).unwrap_or_default();
-        Ok(SessionRecord { kind: spec.kind.name().to_owned(), options, workspace, directory, masked, idle })
+        let (masked, read_only) = there.map(|there| (there.masked, there.read_only)).unwrap_or_default();
+        let kind = spec.kind.name().to_owned();
+        Ok(SessionRecord { kind, options, workspace, directory, masked, read_only, idle })
     }
 
     /// Returns the record of a session.
@@ -261,7 +262,8 @@ impl UserSessions {
             let named = record.options.get(TOOLCHAIN).map_or("", String::as_str);
             let named = named.split(',').filter(|name| !name.is_empty());
             let template = named.fold(template, |template, name| template.toolchain(name));
-            let template = template.with(set_options(record)?).mask(record.masked.clone());
+            let template =
+                template.with(set_options(record)?).mask(record.masked.clone()).hold(record.read_only.clone());
             SessionManager::builder(LinuxLauncher::new(template, self.store.leases()))
         };
         Ok(self.with_store(builder))
@@ -283,7 +285,7 @@ impl UserSessions {
         if let Some(progress) = self.progress.clone() {
             template = template.on_progress(move |news| progress(news));
         }
-        template = template.with(set_options(record)?).mask(record.masked.clone());
+        template = template.with(set_options(record)?).mask(record.masked.clone()).hold(record.read_only.clone());
         template.check()?;
         Ok(SessionManager::builder(DockerLauncher::new(template, &self.store.owner()?)?))
     }

@@ -34,6 +34,8 @@ fn main() {
         configured_mounts_are_protected().await;
         sessions_are_protected().await;
         rules_that_are_added_later_are_protected().await;
+        denied_changes_are_walls().await;
+        denied_changes_are_walls_in_sessions().await;
         rules_are_about_the_paths_of_file_calls().await;
         host_protects_file_calls().await;
         files_alone_are_protected().await;
@@ -179,6 +181,77 @@ async fn rules_that_are_added_later_are_protected() {
     open.stop().await.unwrap();
     assert_protected(&guarded, "/workspace", project.path()).await;
     open.stop().await.unwrap();
+}
+
+/// Changes what it can, in ways that no rule about command lines detects.
+const CHANGE: &str = "p=sr; q=c; d=$p$q\n\
+    echo evil > $d/a.txt; rm -f $d/a.txt; mv $d moved; echo new > $d/new.txt; mkdir $d/sub; ln $d/a.txt linked\n\
+    l=lo; echo evil > x.${l}ck; rm -f x.${l}ck; echo evil > other-name\n\
+    echo fine > notes.md; echo fine > out.txt; mkdir -p gen && echo fine > gen/a\n";
+
+/// \"This directory, but `src` read-only\", and a name that nothing may change.
+const TWO_LINES: &str = "[rules.write]\n\
+    rules = [{ pattern = \"src/**\", action = \"deny\" }, { pattern = \"*.lock\", action = \"deny\" }]\n";
+
+fn project_with_source() -> TempDir {
+    let project = project();
+    std::fs::create_dir_all(project.path().join("src/deep")).unwrap();
+    for file in ["src/a.txt", "src/deep/b.txt", "x.lock"] {
+        std::fs::write(project.path().join(file), "kept").unwrap();
+    }
+    std::fs::hard_link(project.path().join("x.lock"), project.path().join("other-name")).unwrap();
+    std::fs::write(project.path().join("change.sh"), CHANGE).unwrap();
+    project
+}
+
+fn assert_source_kept(project: &Path) {
+    let read = |name: &str| std::fs::read_to_string(project.join(name)).unwrap_or_default();
+    for name in ["src/a.txt", "src/deep/b.txt", "x.lock", "other-name"] {
+        assert_eq!(read(name), "kept", "{name}");
+    }
+    let names: Vec<_> = std::fs::read_dir(project.join("src")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(!project.join("moved").exists() && !project.join("linked").exists());
+    // The rest of the project is as writable as before.
+    for name in ["notes.md", "out.txt", "gen/a"] {
+        assert_eq!(read(name), "fine\n", "{name}");
+    }
+}
+
+async fn denied_changes_are_walls() {
+    let project = project_with_source();
+    let config = workden::Config::parse(&format!("extends = \"permissive\"\n{TWO_LINES}")).unwrap();
+    let workspace = Workspace::builder().root(project.path()).config(config, "").linux(|s| s).build().unwrap();
+    workspace.execute("sh change.sh", None).await.unwrap();
+    assert_source_kept(project.path());
+    assert_eq!(workspace.write("src/new.txt", "x").await.unwrap_err().kind(), ErrorKind::Denied);
+    workspace.stop().await.unwrap();
+
+    // A sandbox that started without the rule cannot run commands under it.
+    let open = Workspace::builder().root(project.path()).linux(|s| s).build().unwrap();
+    open.execute("true", None).await.unwrap();
+    let rules = r#"{"default": "allow", "write": {"rules": [{"pattern": "/workspace/src/**", "action": "deny"}]}}"#;
+    let guarded = open.behind(Some(&serde_json::from_str(rules).unwrap()), None).unwrap();
+    let refused = guarded.execute("true", None).await.unwrap_err();
+    assert!(refused.sentence().ends_with("its commands can change `/workspace/src`"), "{refused}");
+    open.stop().await.unwrap();
+}
+
+async fn denied_changes_are_walls_in_sessions() {
+    let (project, state) = (project_with_source(), tempfile::tempdir().unwrap());
+    let sessions = UserSessions::at(state.path().join("state"), workden::HostEnvironment::from_process());
+    let mut spec = SessionSpec::default();
+    spec.root = Some(project.path().canonicalize().unwrap());
+    let id: workden::SessionId = "walls".parse().unwrap();
+    let opened = |extends: &str| {
+        let record = sessions.planned(&id, &spec).unwrap();
+        let config = workden::Config::parse(&format!("extends = \"{extends}\"\n{TWO_LINES}")).unwrap();
+        Workspace::builder().config(config, "").session(sessions.clone(), id.clone(), record).build().unwrap()
+    };
+    opened("permissive").execute("sh change.sh", None).await.unwrap();
+    assert_source_kept(project.path());
+    let managers = sessions.managers(&id).await.unwrap();
+    managers.all[0].release(&id).await.unwrap();
 }
 
 async fn rules_are_about_the_paths_of_file_calls() {

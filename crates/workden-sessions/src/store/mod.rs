@@ -210,6 +210,7 @@ impl DirectoryStore {
         let mut record = there.unwrap_or_else(|| wanted.clone());
         self.check_workspace(id, &record)?;
         record.masked = wanted.masked;
+        record.read_only = wanted.read_only;
         let order = LaunchRequest {
             session: Some(id.clone()),
             runtime: None,
@@ -388,6 +389,7 @@ mod tests {
             workspace: files.clone(),
             directory: workden_core::VirtualPath::root(),
             masked: Vec::new(),
+            read_only: Vec::new(),
             idle: Duration::from_secs(60),
         };
         kept.prepare().unwrap();

@@ -21,6 +21,9 @@ pub struct SessionRecord {
     /// Paths in it that commands may not read.
     #[serde(default)]
     pub masked: Vec<VirtualPath>,
+    /// Paths in it that commands may not change.
+    #[serde(default)]
+    pub read_only: Vec<VirtualPath>,
     /// How long it lives while no process is connected.
     pub idle: Duration,
 }
@@ -33,12 +36,13 @@ impl SessionRecord {
     /// None that a caller can cause.
     pub fn new(workspace: PathBuf, idle: Duration) -> Result<Self> {
         let directory = VirtualPath::parse("/workspace")?;
-        let (kind, options, masked) = (String::new(), BTreeMap::new(), Vec::new());
-        Ok(Self { kind, options, workspace, directory, masked, idle })
+        let (kind, options) = (String::new(), BTreeMap::new());
+        let (masked, read_only) = (Vec::new(), Vec::new());
+        Ok(Self { kind, options, workspace, directory, masked, read_only, idle })
     }
 
     /// Checks that the session is what the caller wants: of the same kind, in the same directory, with all the named
-    /// options, and with everything masked that must be masked.
+    /// options, and with everything held that must be held.
     ///
     /// # Errors
     ///
@@ -72,8 +76,13 @@ impl SessionRecord {
                 }
             }
         }
-        match wanted.masked.iter().find(|place| !self.masked.iter().any(|masked| place.is_within(masked))) {
-            Some(place) => conflict(format!("commands of the session `{id}` can read `{place}`, which is denied")),
+        let is_below = |place: &VirtualPath, held: &[VirtualPath]| held.iter().any(|held| place.is_within(held));
+        if let Some(place) = wanted.masked.iter().find(|place| !is_below(place, &self.masked)) {
+            return conflict(format!("commands of the session `{id}` can read `{place}`, which is denied"));
+        }
+        let is_open = |place: &&VirtualPath| !is_below(place, &self.read_only) && !is_below(place, &self.masked);
+        match wanted.read_only.iter().find(is_open) {
+            Some(place) => conflict(format!("commands of the session `{id}` can change `{place}`, which is denied")),
             None => Ok(()),
         }
     }
@@ -104,6 +113,7 @@ mod tests {
             workspace: "/srv/x".into(),
             directory: VirtualPath::parse("/workspace").unwrap(),
             masked: masked.iter().map(|place| VirtualPath::parse(place).unwrap()).collect(),
+            read_only: Vec::new(),
             idle: Duration::from_secs(1),
         }
     }

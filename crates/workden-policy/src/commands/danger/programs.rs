@@ -130,6 +130,12 @@ fn files(call: &Call<'_>) -> Option<Danger> {
         "mv" if last.and_then(Word::literal) == Some("/dev/null") => {
             Some(deny("moving a file to `/dev/null` destroys both"))
         }
+        // For the superuser such a copy of a link replaces the device.
+        "cp" if last.and_then(Word::literal) == Some("/dev/null")
+            && ['r', 'R', 'a', 'd', 'P'].iter().any(|letter| call.letter(*letter)) =>
+        {
+            Some(deny("copying links to `/dev/null` replaces it"))
+        }
         "ln" | "link" => {
             let own = NamedPath::At(VirtualPath::root().child_unchecked("workspace"));
             let all: Vec<NamedPath> = call.arguments.iter().flat_map(|word| call.named_paths(word)).collect();
