@@ -24,8 +24,13 @@ const COMPARISON_STEPS: usize = 4_000_000;
 const LINE_CHARS: usize = 200;
 /// Lines shown of the nearest place.
 const SHOWN_LINES: usize = 6;
-/// Lines below this similarity are not shown.
-const WORTH_SHOWING: f64 = 0.6;
+/// Lines and parts of lines below this similarity are not shown: below it, a text that is nowhere in the file resembles
+/// some line by accident, and a wrong place is worse than none.
+const WORTH_SHOWING: f64 = 0.7;
+/// Words that a text needs to be compared with parts of lines. Almost every two words are somewhere in a long file.
+const PART_WORDS: usize = 3;
+/// Characters of a line that count as a likeness when another line contains them. Shorter ones, like `}`, are everywhere.
+const CONTAINED_CHARS: usize = 8;
 
 /// Returns the refusal for a text that does not occur exactly once, with the shown part of the text.
 pub(super) fn as_data(path: &VirtualPath, matches: u64, old: &str) -> Refusal {
@@ -192,11 +197,13 @@ fn find_lines(have: &[&str], want: &[&str], alike: fn(&str, &str) -> bool, steps
     })
 }
 
-/// Finds the line that is most similar to the first wanted line that is not blank.
+/// Finds the line that is most similar to the longest wanted line, which tells more than the others.
 fn most_alike(have: &[&str], want: &[&str]) -> Option<usize> {
-    let (lead, wanted) = want.iter().enumerate().find(|(_, line)| !line.trim().is_empty())?;
-    let wanted = short(wanted.trim());
-    let mut best = (WORTH_SHOWING, None);
+    let lines = want.iter().map(|line| line.trim()).enumerate().filter(|(_, line)| !line.is_empty());
+    let (lead, wanted) = lines.rev().max_by_key(|(_, line)| line.chars().count())?;
+    let wanted = short(wanted);
+    let is_contained = |line: &str| wanted.chars().count() >= CONTAINED_CHARS && line.contains(&wanted);
+    let mut best = (0.0, None);
     let mut pairs = LIKENED_PAIRS;
     let mut part_pairs = LIKENED_PART_PAIRS;
     for (at, line) in have.iter().enumerate().take(LIKENED_LINES) {
@@ -204,14 +211,18 @@ fn most_alike(have: &[&str], want: &[&str]) -> Option<usize> {
         if line.is_empty() {
             continue;
         }
-        let likeness = if line.contains(&wanted) {
+        let likeness = if is_contained(line) {
             1.0
         } else {
             let line = short(line);
             let Some(left) = pairs.checked_sub(line.chars().count() * wanted.chars().count()) else { break };
             pairs = left;
-            let part = PART_COUNTS * likest_part(&line, &wanted, &mut part_pairs);
-            normalized_levenshtein(&line, &wanted).max(part)
+            let part = likest_part(&line, &wanted, &mut part_pairs);
+            let whole = normalized_levenshtein(&line, &wanted);
+            if whole.max(part) < WORTH_SHOWING {
+                continue;
+            }
+            whole.max(PART_COUNTS * part)
         };
         if likeness > best.0 {
             best = (likeness, Some(at.saturating_sub(lead)));
@@ -228,7 +239,7 @@ fn likest_part(line: &str, wanted: &str, pairs: &mut usize) -> f64 {
     // The start and the end of each word.
     let at = |word: &str| word.as_ptr() as usize - line.as_ptr() as usize;
     let places: Vec<(usize, usize)> = words(line).map(|word| (at(word), at(word) + word.len())).collect();
-    if count == 0 || places.len() <= count {
+    if count < PART_WORDS || places.len() <= count {
         return 0.0;
     }
     let mut best = 0.0_f64;
@@ -328,6 +339,9 @@ mod tests {
     fn nothing_like_it_says_so() {
         assert!(explain("abc\n", "zzzzzzzzzz").contains("nothing like it"));
         assert!(explain("abc", "\n\n").contains("nothing like it"));
+        let prose = "Changes\n=======\n\n-   The changelog of\n    a change log, or\n# Change the log\n}\n# Chains\n";
+        assert!(explain(prose, "# Changelog").contains("nothing like it"));
+        assert!(explain(prose, "# Changelog\n}\n").contains("nothing like it"));
     }
 
     #[test]
