@@ -6,7 +6,11 @@ use bytes::Bytes;
 use futures_core::Stream;
 use serde::{Deserialize, Serialize};
 
-use crate::{Result, Timestamp, Version, VirtualPath, limits, setters::setters, text::Outcome};
+use crate::{
+    Result, Timestamp, Version, VirtualPath, limits,
+    setters::setters,
+    text::{ChangedLines, Outcome},
+};
 
 /// The bytes to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,13 +145,21 @@ pub struct Changed {
     pub version: Version,
     /// The effect of the change.
     pub outcome: Outcome,
+    /// The lines that changed, as they are now. A backend may leave them out.
+    #[serde(default)]
+    pub lines: ChangedLines,
 }
 
 impl Changed {
     /// Creates the answer to a change.
     #[must_use]
     pub fn new(path: VirtualPath, version: Version, outcome: Outcome) -> Self {
-        Self { path, version, outcome }
+        Self { path, version, outcome, lines: ChangedLines::default() }
+    }
+
+    setters! {
+        /// Sets the lines that changed, as they are now.
+        lines: ChangedLines,
     }
 }
 

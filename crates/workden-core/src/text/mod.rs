@@ -2,6 +2,7 @@
 //! pure; none opens a file.
 
 pub mod change;
+mod changed_lines;
 mod collect;
 pub mod edit;
 pub mod encoding;
@@ -13,6 +14,7 @@ pub mod splice;
 pub mod window;
 
 pub use change::{Change, Outcome, Plan};
+pub use changed_lines::{ChangedLine, ChangedLines};
 pub use edit::{EditPlan, Occurrences, Replacement};
 pub use encoding::Encoding;
 pub use hashline::{HashlineEdit, HashlineOutcome};

@@ -30,6 +30,12 @@ impl Numbered {
         self.total.saturating_sub(self.offset).saturating_sub(self.shown)
     }
 
+    /// Returns the numbered lines alone, for a caller with a footer of its own.
+    #[must_use]
+    pub fn lines(&self) -> &str {
+        self.text.strip_suffix(&footer(self)).unwrap_or(&self.text)
+    }
+
     /// Numbers an excerpt of lines, within the limit of characters, which includes the numbers.
     #[must_use]
     pub fn of(excerpt: &Excerpt) -> Self {
@@ -112,6 +118,9 @@ mod tests {
         assert_eq!(numbered("a\nb\nc\n", 0, 1), "     1\ta\n\n... (2 more lines)");
         assert_eq!(numbered("a\nb\nc\n", 1, 2), "     2\tb\n     3\tc");
         assert_eq!(numbered("a\nb\n", 0, 0), "\n\n... (2 more lines)");
+        let path = VirtualPath::parse("/f").unwrap();
+        let excerpt = scan::excerpt(&path, &b"a\nb\n".as_slice(), TextWindow::lines(0, 1)).unwrap();
+        assert_eq!(Numbered::of(&excerpt).lines(), "     1\ta");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use rustix::{
 };
 use workden_core::{
     Changed, Error, ErrorKind, Expect, IfExists, Refusal, Result, Version, VirtualPath, Written, limits,
-    text::{Change, Outcome, splice::checked_splices},
+    text::{Change, ChangedLines, Outcome, splice::checked_splices},
 };
 
 use super::{
@@ -32,7 +32,7 @@ pub(super) fn write(inner: &Inner, real: &VirtualPath, content: &Gathered, expec
 
 /// Reads the file, plans the change and writes the result, all under the directory's lock.
 pub(super) fn change(inner: &Inner, real: &VirtualPath, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
-    let mut outcome = Outcome::Replaced(0);
+    let (mut outcome, mut lines) = (Outcome::Replaced(0), ChangedLines::default());
     let written = replace(inner, "edit", real, Target::File, |new, old| {
         let Some(old) = old else { return Err(Error::not_found("edit", real)) };
         let content = old.whole("edit", real, limits::EDIT_BYTES)?;
@@ -60,10 +60,11 @@ pub(super) fn change(inner: &Inner, real: &VirtualPath, change: &Change, expect:
         pieces.push(&content[at..]);
         Refusal::check_size(real, pieces.iter().map(|piece| piece.len() as u64).sum(), most)?;
         new.write_all(&pieces, unchanged)?;
+        lines = ChangedLines::around(&content, &plan.splices);
         outcome = plan.outcome;
         Ok(())
     })?;
-    Ok(Changed::new(written.path, written.version, outcome))
+    Ok(Changed::new(written.path, written.version, outcome).lines(lines))
 }
 
 pub(super) fn copy(inner: &Inner, from: &VirtualPath, to: &VirtualPath, if_exists: IfExists) -> Result<Written> {

@@ -19,7 +19,7 @@ use workden_core::{
     Backend, ByteRange, Changed, Clock, Content, Entry, Error, ErrorKind, Expect, HostFiles, IfExists, Presence,
     Removal, Replaced, Resolved, Result, Slice, Symlink, Version, VirtualPath, Written, limits, names,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
-    text::{Change, Excerpt, Outcome, TextWindow, scan},
+    text::{Change, ChangedLines, Excerpt, Outcome, TextWindow, scan},
 };
 
 /// Files in memory, ordered by path.
@@ -213,14 +213,14 @@ impl Backend for StateBackend {
 
     async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {
         let path = &at.real;
-        let mut outcome = Outcome::Replaced(0);
+        let (mut outcome, mut lines) = (Outcome::Replaced(0), ChangedLines::default());
         let written = self.put("edit", path, |before| {
             let file = before.ok_or_else(|| Error::not_found("edit", path))?;
-            let (edited, what) = in_memory::edit(path, &file.content, change, expect, most)?;
-            outcome = what;
-            Ok(edited)
+            let edited = in_memory::edit(path, &file.content, change, expect, most)?;
+            (outcome, lines) = (edited.outcome, edited.lines);
+            Ok(edited.content)
         })?;
-        Ok(Changed::new(written.path, written.version, outcome))
+        Ok(Changed::new(written.path, written.version, outcome).lines(lines))
     }
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {

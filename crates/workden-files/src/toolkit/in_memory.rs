@@ -5,7 +5,7 @@ use std::{future::poll_fn, ops::Range};
 use bytes::{Bytes, BytesMut};
 use workden_core::{
     ByteRange, Content, Error, Expect, Refusal, Result, Slice, Timestamp, Version, VirtualPath,
-    text::{Change, Outcome, splice},
+    text::{Change, ChangedLines, Outcome, splice},
 };
 
 /// Returns a part of a file.
@@ -63,18 +63,24 @@ pub fn check_before_write(path: &VirtualPath, there: Option<&[u8]>, expect: Expe
     }
 }
 
+/// The result of a change of content in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Edited {
+    /// The new content.
+    pub content: Bytes,
+    /// The effect of the change.
+    pub outcome: Outcome,
+    /// The lines that changed, as they are now.
+    pub lines: ChangedLines,
+}
+
 /// Returns the content of a file after a change.
 ///
 /// # Errors
 ///
 /// Returns the errors of [`Backend::change`](crate::Backend::change) for an existing file.
-pub fn edit(
-    path: &VirtualPath,
-    content: &[u8],
-    change: &Change,
-    expect: Expect,
-    most: u64,
-) -> Result<(Bytes, Outcome)> {
+pub fn edit(path: &VirtualPath, content: &[u8], change: &Change, expect: Expect, most: u64) -> Result<Edited> {
     match expect {
         Expect::Absent => return Err(Error::already_exists("edit", path)),
         Expect::Version(version) if Version::of(content) != version => return Err(Error::conflict("edit", path)),
@@ -84,5 +90,6 @@ pub fn edit(
     let plan = change.plan(path, content)?;
     let edited = splice::apply_splices(content, &plan.splices)?;
     Refusal::check_size(path, edited.len() as u64, most)?;
-    Ok((edited.into(), plan.outcome))
+    let lines = ChangedLines::around(content, &plan.splices);
+    Ok(Edited { content: edited.into(), outcome: plan.outcome, lines })
 }

@@ -94,9 +94,10 @@ impl Backend for Foreign {
             }
         }
         let content = self.content("edit", path).await?;
-        let (edited, outcome) = in_memory::edit(path, &content, change, expect, most)?;
+        let in_memory::Edited { content: edited, outcome, lines, .. } =
+            in_memory::edit(path, &content, change, expect, most)?;
         let written = self.put(path, edited, Replaced::File).await?;
-        Ok(Changed::new(written.path, written.version, outcome))
+        Ok(Changed::new(written.path, written.version, outcome).lines(lines))
     }
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {

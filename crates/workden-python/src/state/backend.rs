@@ -82,9 +82,10 @@ impl Backend for LiveFiles {
         let path = &at.real;
         let _one_at_a_time = self.changes.lock().await;
         let content = self.content("edit", path)?;
-        let (edited, outcome) = in_memory::edit(path, &content, change, expect, most)?;
+        let in_memory::Edited { content: edited, outcome, lines, .. } =
+            in_memory::edit(path, &content, change, expect, most)?;
         Python::attach(|py| self.put(py, path, &edited))?;
-        Ok(Changed::new(path.clone(), Version::of(&edited), outcome))
+        Ok(Changed::new(path.clone(), Version::of(&edited), outcome).lines(lines))
     }
 
     async fn make_dir(&self, at: &Resolved) -> Result<()> {
