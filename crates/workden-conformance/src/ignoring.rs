@@ -21,6 +21,7 @@ list_checks! { ignoring:
     rules_are_disregarded_when_told_to,
     a_file_that_is_named_is_searched_though_ignored,
     a_glob_honours_rules_when_told_to,
+    a_glob_that_honours_rules_does_not_enter_git,
 }
 
 async fn grep(files: &dyn Backend, base: &str) -> Result<Vec<String>, Failure> {
@@ -102,5 +103,15 @@ pub async fn a_glob_honours_rules_when_told_to(files: &dyn Backend) -> Outcome {
     equal("all there is", paths_of(&files.glob_path(&path("/")?, &everything).await?), all)?;
     let honouring = everything.ignore_files(IgnoreFiles::Honour);
     let found = files.glob_path(&path("/")?, &honouring).await?;
-    equal("what is not ignored", paths_of(&found), ["/a.log", "/d/kept"])
+    equal("what is not ignored", paths_of(&found), ["/a.log", "/d/kept"])?;
+    let counted = (found.skipped.ignored_files, found.skipped.ignored_directories);
+    equal("the ignored files that match, and the directories that were not entered", counted, (1, 1))
+}
+
+/// Git's own files are not files of a project.
+pub async fn a_glob_that_honours_rules_does_not_enter_git(files: &dyn Backend) -> Outcome {
+    put_all(files, &[("/d/.git/HEAD", ""), ("/d/.github/a.yml", ""), ("/d/a", "x")]).await?;
+    let found = files.glob_path(&path("/")?, &GlobRequest::new("**/*").ignore_files(IgnoreFiles::Honour)).await?;
+    equal("what is found", paths_of(&found), ["/d/.github/a.yml", "/d/a"])?;
+    equal("what is counted", found.skipped.ignored_directories, 0)
 }

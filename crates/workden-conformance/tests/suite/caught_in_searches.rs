@@ -100,7 +100,10 @@ pub(crate) const CAUGHT: &[(Spoil, &[&str])] = &[
             "views::what_another_mount_covers_is_not_entered",
         ],
     ),
-    (GlobDisregardsIgnoreFiles, &["ignoring::a_glob_honours_rules_when_told_to"]),
+    (
+        GlobDisregardsIgnoreFiles,
+        &["ignoring::a_glob_honours_rules_when_told_to", "ignoring::a_glob_that_honours_rules_does_not_enter_git"],
+    ),
     (
         GlobTakesAnyPattern,
         &["globbing::a_pattern_that_is_none_is_refused", "visibility::a_rule_that_is_no_pattern_shows_nothing"],

@@ -158,6 +158,12 @@ pub struct Skipped {
     pub unreadable: u64,
     /// Files with a line (or, for a multi-line search, a size) beyond the memory limit.
     pub too_large: u64,
+    /// Files that `.gitignore` ignores. A glob counts those that match; a grep counts none.
+    #[serde(default)]
+    pub ignored_files: u64,
+    /// Directories that `.gitignore` ignores and that a glob did not enter, although something in them may match.
+    #[serde(default)]
+    pub ignored_directories: u64,
 }
 
 impl std::ops::AddAssign for Skipped {
@@ -167,5 +173,7 @@ impl std::ops::AddAssign for Skipped {
         self.denied += other.denied;
         self.unreadable += other.unreadable;
         self.too_large += other.too_large;
+        self.ignored_files += other.ignored_files;
+        self.ignored_directories += other.ignored_directories;
     }
 }

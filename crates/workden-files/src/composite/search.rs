@@ -175,7 +175,7 @@ async fn search_cleared(
     for (path, others) in paths.iter().zip(names::other_names(mounts, &paths).await?) {
         let admissions = others.iter().map(|name| screen.admits_named(&everywhere.seen(name)));
         let strictest = admissions.max_by_key(|admission| match admission {
-            Admission::Admit | Admission::Skip => 0,
+            Admission::Admit | Admission::Skip | Admission::Ignored => 0,
             Admission::NeedsApproval => 1,
             Admission::Denied => 2,
         });

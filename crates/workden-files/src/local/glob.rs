@@ -14,7 +14,7 @@ use super::{
     root::Root,
     walk::{Brake, Names, OpenDirectory, Visitor, walk},
 };
-use crate::search::{TopEntries, WalkFilter};
+use crate::search::{Admission, TopEntries, WalkFilter};
 
 pub(super) fn glob(root: &Root, real: &VirtualPath, request: &GlobRequest, abandoned: &AtomicBool) -> Result<Globbed> {
     let screen = WalkFilter::for_glob(request, real)?;
@@ -89,6 +89,11 @@ impl Visitor for GlobVisitor<'_> {
             self.take(directory, name, FileType::Directory);
         }
         self.pattern.may_match_below(seen)
+    }
+
+    fn ignored(&mut self, seen: &VirtualPath) {
+        let is_shown = self.screen.admits_named(seen) == Admission::Admit;
+        self.skipped.ignored_directories += u64::from(is_shown && self.pattern.may_match_below(seen));
     }
 
     fn unreadable(&mut self) {

@@ -43,6 +43,9 @@ pub(super) trait Visitor: Send {
     /// Handles a directory before it is entered; returns whether to enter it.
     fn enters(&mut self, directory: &OpenDirectory, name: &CStr, seen: &VirtualPath) -> bool;
 
+    /// Records a directory that the walk does not enter because `.gitignore` ignores it.
+    fn ignored(&mut self, _: &VirtualPath) {}
+
     /// Records a directory that cannot be read.
     fn unreadable(&mut self);
 
@@ -278,10 +281,13 @@ impl Walk<'_> {
     /// Returns the path of a subdirectory, if the walk enters it.
     fn below(&self, visitor: &mut dyn Visitor, directory: &OpenDirectory, name: &CStr) -> Option<VirtualPath> {
         let (context, (shown, form)) = (&directory.context, shown_name(name));
+        let seen = context.seen.child_unchecked(&shown);
         if !self.screen.enters(context, &shown) {
+            if self.screen.ignores(context, &shown) {
+                visitor.ignored(&seen);
+            }
             return None;
         }
-        let seen = context.seen.child_unchecked(&shown);
         // A name that is not UTF-8 is shown, but no path can open it.
         if !visitor.enters(directory, name, &seen) || form != workden_core::NameForm::Exact {
             return None;

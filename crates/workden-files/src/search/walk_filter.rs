@@ -27,6 +27,8 @@ pub struct WalkFilter {
     ignore_files: IgnoreFiles,
     visibility: CompiledVisibility,
     opens_files: bool,
+    /// Whether ignored files are counted, as a glob does.
+    counts_ignored: bool,
     view: View,
     base: VirtualPath,
 }
@@ -41,6 +43,15 @@ pub struct DirectoryContext {
     ignores: Option<Arc<IgnoreChain>>,
 }
 
+/// What the filters of a request say about a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Filtered {
+    Passes,
+    Fails,
+    /// It fails because of `.gitignore`.
+    Ignored,
+}
+
 /// The decision of a walk about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
@@ -48,6 +59,8 @@ pub enum Admission {
     Admit,
     /// The file is skipped: the request does not want it.
     Skip,
+    /// The file is skipped, and counted by a glob: `.gitignore` ignores it.
+    Ignored,
     /// The file is skipped and counted: it needs approval.
     NeedsApproval,
     /// The file is skipped and counted: the policy hides it.
@@ -61,6 +74,7 @@ impl Admission {
         match self {
             Self::Admit => return true,
             Self::Skip => {}
+            Self::Ignored => skipped.ignored_files += 1,
             Self::NeedsApproval => skipped.needs_approval += 1,
             Self::Denied => skipped.denied += 1,
         }
@@ -84,7 +98,9 @@ impl WalkFilter {
     ///
     /// Returns `InvalidPattern` if a pattern does not parse.
     pub fn for_glob(request: &GlobRequest, at: &VirtualPath) -> Result<Self> {
-        Self::new(&[], request.hidden, request.ignore_files, &request.visibility, false, &request.view, at)
+        let filter =
+            Self::new(&[], request.hidden, request.ignore_files, &request.visibility, false, &request.view, at)?;
+        Ok(Self { counts_ignored: true, ..filter })
     }
 
     /// Creates the filter for a grep below `at`.
@@ -108,7 +124,16 @@ impl WalkFilter {
         let filter = compile_filter(filter)?;
         let visibility = visibility.compile()?;
         let base = view.base.clone().unwrap_or_else(|| view.seen(at));
-        Ok(Self { filter, hidden, ignore_files, visibility, opens_files, view: view.clone(), base })
+        Ok(Self {
+            filter,
+            hidden,
+            ignore_files,
+            visibility,
+            opens_files,
+            counts_ignored: false,
+            view: view.clone(),
+            base,
+        })
     }
 
     /// Returns the start of the search, as the agent sees it.
@@ -159,7 +184,14 @@ impl WalkFilter {
             return !hidden;
         }
         let seen = context.seen.child_unchecked(name);
-        !self.is_shadowed(&seen) && self.passes_filters(context, name, &seen, true)
+        !self.is_shadowed(&seen) && self.filtered(context, name, &seen, true) == Filtered::Passes
+    }
+
+    /// Whether the walk does not enter the directory `name` because `.gitignore` ignores it.
+    #[must_use]
+    pub fn ignores(&self, context: &DirectoryContext, name: &str) -> bool {
+        let seen = || context.seen.child_unchecked(name);
+        context.ignores.is_some() && self.filtered(context, name, &seen(), true) == Filtered::Ignored
     }
 
     /// Decides about the file `name` (or, for a listing, any entry).
@@ -175,10 +207,16 @@ impl WalkFilter {
         let seen = context.seen.child_unchecked(name);
         // A path that leads to a mount is a directory, whatever a backend stores there.
         let covered = self.is_shadowed(&seen) || (!is_dir && self.leads_to_shadowed(&seen));
-        if covered || !self.passes_filters(context, name, &seen, is_dir) {
-            return Admission::Skip;
+        match self.filtered(context, name, &seen, is_dir) {
+            _ if covered => Admission::Skip,
+            Filtered::Passes => self.admits_named(&seen),
+            Filtered::Fails => Admission::Skip,
+            // A file that the policy hides is not even counted as ignored.
+            Filtered::Ignored => match self.admits_named(&seen) {
+                Admission::Admit if self.counts_ignored => Admission::Ignored,
+                _ => Admission::Skip,
+            },
         }
-        self.admits_named(&seen)
     }
 
     /// Decides about a file that the request names: only the policy can exclude it.
@@ -244,12 +282,13 @@ impl WalkFilter {
         self.view.shadowed.iter().any(|mount| mount.is_within(seen))
     }
 
-    fn passes_filters(&self, context: &DirectoryContext, name: &str, seen: &VirtualPath, is_dir: bool) -> bool {
+    fn filtered(&self, context: &DirectoryContext, name: &str, seen: &VirtualPath, is_dir: bool) -> Filtered {
+        let passes = |passes| if passes { Filtered::Passes } else { Filtered::Fails };
         if let Some(filter) = &self.filter {
             let relative = seen.strip_prefix(&self.base).unwrap_or_else(|| seen.clone());
             match filter.matched(relative.relative(), is_dir) {
-                Match::Whitelist(_) => return true,
-                Match::Ignore(_) => return false,
+                Match::Whitelist(_) => return Filtered::Passes,
+                Match::Ignore(_) => return Filtered::Fails,
                 Match::None => {}
             }
         }
@@ -258,9 +297,11 @@ impl WalkFilter {
             chain.verdict(local.as_str(), is_dir)
         });
         match verdict {
-            Some(IgnoreVerdict::Ignore) => false,
-            Some(IgnoreVerdict::Keep) => true,
-            None => self.hidden == Hidden::Include || !name.starts_with('.'),
+            // A glob shows hidden files, but what git stores for itself is no file of the project.
+            _ if self.counts_ignored && context.ignores.is_some() && name == ".git" => Filtered::Fails,
+            Some(IgnoreVerdict::Ignore) => Filtered::Ignored,
+            Some(IgnoreVerdict::Keep) => Filtered::Passes,
+            None => passes(self.hidden == Hidden::Include || !name.starts_with('.')),
         }
     }
 }

@@ -35,8 +35,11 @@ pub(super) fn glob(tree: &Tree, clock: &dyn Clock, at: &VirtualPath, request: &G
         return Err(Error::not_directory("search", at));
     }
     let mut kept = TopEntries::new(request.keep);
+    let may_match =
+        |seen: &VirtualPath| screen.admits_named(seen) == Admission::Admit && pattern.may_match_below(seen);
     let mut walk = Walk::new(tree, &screen, Deadline::new(clock, request.deadline));
     let Some(start) = screen.start_of(at, pattern.start()) else { return Ok(Globbed::default()) };
+    walk.ignored_may_match = Some(&may_match);
     walk.run(&start, &mut |context, path, node, walk_skipped| {
         let seen = context.seen.child_unchecked(name(path));
         let is_dir = matches!(node, Node::Directory { .. });
@@ -122,6 +125,8 @@ struct Walk<'a> {
     until_look: u32,
     skipped: Skipped,
     completeness: Completeness,
+    /// Whether something in an ignored directory may be wanted, for a search that counts such directories.
+    ignored_may_match: Option<&'a dyn Fn(&VirtualPath) -> bool>,
 }
 
 impl<'a> Walk<'a> {
@@ -133,6 +138,7 @@ impl<'a> Walk<'a> {
             until_look: 0,
             skipped: Skipped::default(),
             completeness: Completeness::Complete,
+            ignored_may_match: None,
         }
     }
 
@@ -161,6 +167,11 @@ impl<'a> Walk<'a> {
                 let is_dir = matches!(node, Node::Directory { .. });
                 let enters = is_dir && self.screen.enters(&context, name(path));
                 if is_dir && !enters {
+                    let seen = context.seen.child_unchecked(name(path));
+                    let may_match = self.ignored_may_match.is_some_and(|may_match| may_match(&seen));
+                    if may_match && self.screen.ignores(&context, name(path)) {
+                        self.skipped.ignored_directories += 1;
+                    }
                     continue;
                 }
                 let step = visit(&context, path, node, &mut self.skipped);
