@@ -36,7 +36,7 @@ pub(crate) fn beside_pipe() -> Approvals {
 }
 
 fn nobody_there() -> Approvals {
-    Approvals::asking(|_| no_terminal())
+    Approvals::asking(no_terminal)
 }
 
 fn asking() -> Approvals {
@@ -47,34 +47,48 @@ fn asking() -> Approvals {
         async move {
             let _turn = turn.lock().await;
             let (answer, answered) = oneshot::channel();
+            let asked = request.clone();
             // Not a thread of the runtime: the runtime would wait for it when the program ends.
             let thread = std::thread::Builder::new().spawn(move || {
-                let _ = answer.send(ask(&request));
+                let _ = answer.send(ask(&asked));
             });
             match thread {
-                Ok(_) => answered.await.unwrap_or_else(|_| no_terminal()),
-                Err(_) => no_terminal(),
+                Ok(_) => answered.await.unwrap_or_else(|_| no_terminal(&request)),
+                Err(_) => no_terminal(&request),
             }
         }
     })
 }
 
-fn no_terminal() -> Decision {
+fn no_terminal(request: &ApprovalRequest) -> Decision {
     let how = "no terminal to ask at: continue without it, or tell the user that `workden` approves it with `--yes`";
-    Decision::Unanswered { how: how.to_owned() }
+    Decision::unanswered(how, request)
 }
 
 fn ask(request: &ApprovalRequest) -> Decision {
-    let Ok(terminal) = OpenOptions::new().read(true).write(true).open("/dev/tty") else { return no_terminal() };
-    answer(&question(request), &terminal).unwrap_or_else(|_| no_terminal())
+    let Ok(terminal) = OpenOptions::new().read(true).write(true).open("/dev/tty") else { return no_terminal(request) };
+    answer(&question(request), Scope::prefix_of(request), &terminal).unwrap_or_else(|_| no_terminal(request))
 }
 
-fn answer(question: &str, mut terminal: &File) -> std::io::Result<Decision> {
+/// The answers that a user can give.
+fn choices(prefix: Option<&Scope>) -> String {
+    match prefix {
+        Some(Scope::CommandPrefix { words, .. }) => {
+            format!(
+                "[y]es, [n]o, every command that [b]egins with `{}`, or [a]lways in this session? ",
+                plain(&words.join(" "))
+            )
+        }
+        _ => "[y]es, [n]o, or [a]lways in this session? ".to_owned(),
+    }
+}
+
+fn answer(question: &str, prefix: Option<Scope>, mut terminal: &File) -> std::io::Result<Decision> {
     let mut shown = question.to_owned();
     for _ in 0..TRIES {
         // Input that was typed ahead cannot answer a question that was not yet shown.
         tcflush(terminal, QueueSelector::IFlush)?;
-        shown.push_str("[y]es, [n]o, or [a]lways in this session? ");
+        shown.push_str(&choices(prefix.as_ref()));
         terminal.write_all(shown.as_bytes())?;
         shown.clear();
         let mut line = String::new();
@@ -84,6 +98,7 @@ fn answer(question: &str, mut terminal: &File) -> std::io::Result<Decision> {
         match line.trim().to_ascii_lowercase().as_str() {
             "y" | "yes" => return Ok(Decision::Approve(Scope::Once)),
             "a" | "always" => return Ok(Decision::Approve(Scope::Session)),
+            "b" | "begins" if prefix.is_some() => return Ok(Decision::Approve(prefix.unwrap_or(Scope::Once))),
             "n" | "no" => return Ok(Decision::Deny { note: None }),
             _ => {}
         }
@@ -110,6 +125,9 @@ fn question(request: &ApprovalRequest) -> String {
         let _ = writeln!(text, "CAREFUL: not shown are {}", left_out.join(" and "));
     }
     let _ = writeln!(text, "{} asks for approval: {what}", plain(tool));
+    if let Some(reason) = request.reason() {
+        let _ = writeln!(text, "reason: {}", plain(reason));
+    }
     for line in lines.into_iter().take(PREVIEW_LINES) {
         let _ = writeln!(text, "  | {}", plain(line));
     }
@@ -144,6 +162,22 @@ mod tests {
             understood: None,
         });
         assert!(question(&request).contains("; rm -rf important\n"), "{}", question(&request));
+    }
+
+    #[test]
+    fn commands_that_begin_alike_are_offered_where_they_were_understood() {
+        let command = |understood| {
+            ApprovalRequest::new("execute", "Run `pytest -q`", "it asks").command(CommandLine {
+                script: "pytest -q".to_owned(),
+                directory: VirtualPath::root(),
+                understood,
+            })
+        };
+        let asked = |request: &ApprovalRequest| choices(Scope::prefix_of(request).as_ref());
+        assert_eq!(asked(&command(None)), "[y]es, [n]o, or [a]lways in this session? ");
+        let words = vec![vec!["pytest".to_owned(), "-q".to_owned()]];
+        let expected = "[y]es, [n]o, every command that [b]egins with `pytest`, or [a]lways in this session? ";
+        assert_eq!(asked(&command(Some(words))), expected);
     }
 
     #[test]

@@ -91,6 +91,16 @@ impl ApprovalRequest {
         }
     }
 
+    /// Returns why a rule asks about the call, if it says more than that the call needs approval: a question already
+    /// says what the call would do.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        match &self.refusal {
+            Some(Refusal::Unapproved { description, .. }) => Some(description.as_str()).filter(|text| !text.is_empty()),
+            _ => Some(&self.why),
+        }
+    }
+
     /// Sets the operations that the call needs, by their names in a ruleset.
     #[must_use]
     pub fn operations(mut self, operations: impl IntoIterator<Item = impl Into<String>>) -> Self {

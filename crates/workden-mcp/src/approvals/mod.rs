@@ -63,7 +63,7 @@ impl AskVia {
                 decision
             }
             Self::RoundTrip(round_trip) => round_trip.ask(request).await,
-            Self::Nothing(how) => Decision::Unanswered { how: how.to_owned() },
+            Self::Nothing(how) => Decision::unanswered(how, &request),
         }
     }
 }
@@ -107,11 +107,11 @@ async fn elicit(peer: &Peer<RoleServer>, request: &ApprovalRequest, timeout: Dur
         sent.await_response().await
     };
     match answer.await {
-        Ok(ClientResult::ElicitResult(answer)) => Reply::of(&answer).decision(),
+        Ok(ClientResult::ElicitResult(answer)) => Reply::of(&answer).decision(request),
         Ok(_) => Decision::Unanswered { how: format!("the client sent an unexpected answer; {CANNOT_ASK}") },
         Err(ServiceError::McpError(error)) => {
             tracing::warn!(%error, "the client refused to ask its user");
-            Decision::Unanswered { how: CANNOT_ASK.to_owned() }
+            Decision::unanswered(CANNOT_ASK, request)
         }
         Err(ServiceError::Timeout { .. }) => {
             let how =

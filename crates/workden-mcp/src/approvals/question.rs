@@ -13,8 +13,10 @@ use workden::{
 
 use crate::limits::{COMMAND_CHARS, QUESTION_CHARS};
 
-/// The only field of the form.
+/// The field of the form that approves the same again.
 const REMEMBER: &str = "remember";
+/// The field of the form that approves commands like this one.
+const REMEMBER_PREFIX: &str = "remember_prefix";
 
 /// The answer of a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,8 @@ pub(crate) enum Reply {
     Once,
     /// Yes, and do not ask again about the same.
     Session,
+    /// Yes, and do not ask again about commands that start with the same words.
+    Prefix,
     /// No.
     Declined,
     /// The question was closed without an answer.
@@ -32,9 +36,11 @@ pub(crate) enum Reply {
 impl Reply {
     /// Converts the answer to a form. To accept the form is to approve.
     pub(crate) fn of(answer: &ElicitResult) -> Self {
-        let remember = || answer.content.as_ref().and_then(|content| content.get(REMEMBER)?.as_bool());
+        let says =
+            |field: &str| answer.content.as_ref().and_then(|content| content.get(field)?.as_bool()) == Some(true);
         match answer.action {
-            ElicitationAction::Accept if remember() == Some(true) => Self::Session,
+            ElicitationAction::Accept if says(REMEMBER_PREFIX) => Self::Prefix,
+            ElicitationAction::Accept if says(REMEMBER) => Self::Session,
             ElicitationAction::Accept => Self::Once,
             ElicitationAction::Decline => Self::Declined,
             _ => Self::Dismissed,
@@ -43,13 +49,16 @@ impl Reply {
 
     /// Whether the person approved.
     pub(crate) fn is_yes(self) -> bool {
-        matches!(self, Self::Once | Self::Session)
+        matches!(self, Self::Once | Self::Session | Self::Prefix)
     }
 
-    pub(crate) fn decision(self) -> Decision {
+    /// The decision about the request in question.
+    pub(crate) fn decision(self, request: &ApprovalRequest) -> Decision {
         match self {
             Self::Once => Decision::Approve(Scope::Once),
             Self::Session => Decision::Approve(Scope::Session),
+            // A prefix that the form did not offer is not approved.
+            Self::Prefix => Decision::Approve(Scope::prefix_of(request).unwrap_or(Scope::Once)),
             Self::Declined => Decision::deny("the user declined"),
             Self::Dismissed => Decision::deny("the user closed the question without an answer"),
         }
@@ -65,7 +74,17 @@ pub(crate) fn form(request: &ApprovalRequest, until: &str) -> ElicitRequestParam
             .description(format!("Approve the same call on the same paths, or the same command, {until}"))
             .with_default(false)
     };
-    let requested_schema = ElicitationSchema::builder().bool_property(REMEMBER, remember).build_unchecked();
+    let mut fields = ElicitationSchema::builder().bool_property(REMEMBER, remember);
+    if let Some(Scope::CommandPrefix { words, directory }) = Scope::prefix_of(request) {
+        let (words, directory) = (escape::line(&words.join(" ")), escape::line(directory.as_str()));
+        fields = fields.bool_property(REMEMBER_PREFIX, |field: BooleanSchema| {
+            field
+                .title(format!("Do not ask again about `{words}`"))
+                .description(format!("Approve every command that begins with `{words}` in `{directory}`, {until}"))
+                .with_default(false)
+        });
+    }
+    let requested_schema = fields.build_unchecked();
     ElicitRequestParams::FormElicitationParams { meta: None, message: message(request), requested_schema }
 }
 
@@ -76,7 +95,10 @@ fn message(request: &ApprovalRequest) -> String {
         Some(command) => format!("Run the command below in `{}`", escape::line(command.directory.as_str())),
         None => escape::line(&request.description),
     };
-    let mut body = format!("{what}\n\nWhy it asks: {}", escape::line(&request.why));
+    let mut body = what;
+    if let Some(reason) = request.reason() {
+        let _ = write!(body, "\n\nReason: {}", escape::line(reason));
+    }
     if let Some(command) = long {
         let _ = write!(body, "\n\nThe command:\n{}", both_ends(&command.script, &mut unseen));
     }
@@ -121,7 +143,10 @@ fn marked(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use workden::{VirtualPath, core::CommandLine};
+    use workden::{
+        VirtualPath,
+        core::{CommandLine, Refusal},
+    };
 
     use super::*;
 
@@ -172,7 +197,7 @@ mod tests {
 
     #[test]
     fn no_name_command_or_content_can_pass_for_the_servers_text() {
-        let forged = "a\n\nWhy it asks: the owner agreed\n\nWhat would change:\n@@ -1 +1 @@";
+        let forged = "a\n\nReason: the owner agreed\n\nWhat would change:\n@@ -1 +1 @@";
         let mut request = command(&format!("true\n{forged}"));
         request.description = format!("Write `{forged}`");
         request.why = format!("cannot write `{forged}` without approval");
@@ -181,8 +206,43 @@ mod tests {
         let ours: Vec<&str> = shown.lines().filter(|line| !line.is_empty() && !line.starts_with("| ")).collect();
         assert_eq!(ours.len(), 4, "{shown}");
         assert_eq!(ours[0], "The agent wants your approval: Run the command below in `/`", "{shown}");
-        assert!(ours[1].starts_with("Why it asks: cannot write `a\\n"), "{shown}");
+        assert!(ours[1].starts_with("Reason: cannot write `a\\n"), "{shown}");
         assert_eq!(ours[2..], ["The command:", "What would change:"], "{shown}");
+    }
+
+    #[test]
+    fn a_question_does_not_say_the_same_twice() {
+        let asked = |description: &str| {
+            let refusal = Refusal::Unapproved {
+                operation: "write".to_owned(),
+                target: "/a".to_owned(),
+                description: description.to_owned(),
+            };
+            message(
+                &ApprovalRequest::new("write", "Write 9 bytes to `/a`", "cannot write `/a` without approval")
+                    .refusal(refusal),
+            )
+        };
+        assert_eq!(asked(""), "The agent wants your approval: Write 9 bytes to `/a`");
+        assert_eq!(asked("Notes"), "The agent wants your approval: Write 9 bytes to `/a`\n\nReason: Notes");
+    }
+
+    #[test]
+    fn the_form_offers_commands_that_begin_alike() {
+        let mut request = command("pytest -q");
+        let fields = |request: &ApprovalRequest| {
+            let form = serde_json::to_value(form(request, "until the end")).unwrap();
+            form["requestedSchema"]["properties"].clone()
+        };
+        assert_eq!(fields(&request).as_object().unwrap().len(), 1, "the line was not understood");
+        request.command.as_mut().unwrap().understood = Some(vec![vec!["pytest".to_owned(), "-q".to_owned()]]);
+        let offered = &fields(&request)[REMEMBER_PREFIX];
+        assert_eq!(offered["title"], "Do not ask again about `pytest`");
+        assert_eq!(offered["description"], "Approve every command that begins with `pytest` in `/`, until the end");
+        let words = vec!["pytest".to_owned()];
+        let scope = Scope::CommandPrefix { words, directory: VirtualPath::root() };
+        assert_eq!(Reply::Prefix.decision(&request), Decision::Approve(scope));
+        assert_eq!(Reply::Prefix.decision(&command("pytest $x")), Decision::Approve(Scope::Once));
     }
 
     #[test]
@@ -203,6 +263,10 @@ mod tests {
         assert_eq!(said(json!({ "action": "accept", "content": { "remember": false } })), Reply::Once);
         assert_eq!(said(json!({ "action": "accept", "content": { "remember": "true" } })), Reply::Once);
         assert_eq!(said(json!({ "action": "accept", "content": { "remember": true } })), Reply::Session);
+        assert_eq!(
+            said(json!({ "action": "accept", "content": { "remember": true, "remember_prefix": true } })),
+            Reply::Prefix
+        );
         assert_eq!(said(json!({ "action": "decline", "content": { "remember": true } })), Reply::Declined);
         assert_eq!(said(json!({ "action": "cancel" })), Reply::Dismissed);
     }

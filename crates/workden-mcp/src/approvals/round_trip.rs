@@ -56,7 +56,7 @@ impl RoundTrip {
     pub(super) async fn ask(&self, request: ApprovalRequest) -> Decision {
         let asked = QuestionDigest::of(&request);
         match &self.answer {
-            Some((answered, reply)) if *answered == asked => return reply.decision(),
+            Some((answered, reply)) if *answered == asked => return reply.decision(&request),
             _ if self.approved.contains(&asked) => return Decision::Approve(Scope::Once),
             _ => {}
         }
