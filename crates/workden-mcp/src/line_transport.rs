@@ -4,7 +4,14 @@
 //! the quota allows. A line that is neither a request nor an answer is skipped: an error sent for it could be answered
 //! in turn.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use rmcp::{
     ErrorData, RoleServer,
@@ -45,6 +52,8 @@ pub(crate) struct LineTransport<R, W> {
     answering: Option<JoinHandle<io::Result<()>>>,
     /// Whether a request has come that starts a session: messages before it would end the server.
     is_started: bool,
+    /// Whether a line was no message of the protocol at all.
+    met_garbage: Arc<AtomicBool>,
     /// Cancelled after the client has closed its end.
     gone: CancellationToken,
     /// How long calls may run on after that.
@@ -62,6 +71,8 @@ enum Decoded {
     Message(Box<ClientJsonRpcMessage>),
     Refused(Option<RequestId>, ErrorData),
     Skipped,
+    /// The line is no message of the protocol at all.
+    Garbage,
 }
 
 impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTransport<R, W> {
@@ -75,9 +86,15 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTr
             waiting: None,
             answering: None,
             is_started: false,
+            met_garbage: Arc::default(),
             gone,
             drain_time,
         }
+    }
+
+    /// Whether a line was no message of the protocol at all, as long as the transport lives and after it.
+    pub(crate) fn met_garbage(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.met_garbage)
     }
 
     /// Reads a line without its end; `None` at the end of input. A dropped read loses nothing.
@@ -167,6 +184,9 @@ where
                 return Some(JsonRpcMessage::Request(request));
             }
             let Some(line) = self.next_line().await else {
+                if matches!(decode(&self.line), Decoded::Garbage) {
+                    self.met_garbage.store(true, Ordering::Relaxed);
+                }
                 let (gone, drain_time) = (self.gone.clone(), self.drain_time);
                 tokio::spawn(async move {
                     sleep(drain_time).await;
@@ -183,6 +203,7 @@ where
                 Decoded::Message(message) => return Some(*message),
                 Decoded::Refused(id, error) => self.answer(id, error),
                 Decoded::Skipped => {}
+                Decoded::Garbage => self.met_garbage.store(true, Ordering::Relaxed),
             }
         }
     }
@@ -217,6 +238,6 @@ fn decode(line: &[u8]) -> Decoded {
         // An answer: the call that asked gets an error for it.
         (false, false, Some(id)) => Decoded::Message(Box::new(JsonRpcMessage::error(error, Some(id)))),
         (false, false, None) if is_json || header.has_id => Decoded::Refused(None, error),
-        (false, false, None) => Decoded::Skipped,
+        (false, false, None) => Decoded::Garbage,
     }
 }

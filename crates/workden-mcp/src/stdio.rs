@@ -1,5 +1,7 @@
 //! Serving one client over a pair of streams.
 
+use std::sync::atomic::Ordering;
+
 use rmcp::{
     ServiceExt,
     service::{QuitReason, ServerInitializeError},
@@ -19,7 +21,7 @@ use crate::{McpServer, line_transport::LineTransport, server::Clients};
 ///
 /// # Errors
 ///
-/// When the client does not start a session as the protocol requires.
+/// When the client does not start a session as the protocol requires, or sends something else than JSON-RPC.
 pub async fn serve_stdio(server: &McpServer) -> Result<()> {
     let (input, output) = stdio_pipes();
     serve_streams(server, input, output).await
@@ -39,8 +41,16 @@ pub async fn serve_streams(
     let gone = CancellationToken::new();
     let server = server.for_client(gone.clone(), Clients::One);
     let transport = LineTransport::new(input, output, server.quota().clone(), gone, server.drain_time);
+    let met_garbage = transport.met_garbage();
     let running = match server.serve(transport).await {
         Ok(running) => running,
+        Err(ServerInitializeError::ConnectionClosed(_)) if met_garbage.load(Ordering::Relaxed) => {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                "the input was not JSON-RPC: no line of it was a request",
+            )
+            .hint("an MCP client starts this server and sends it requests, one a line"));
+        }
         // A client may close its end before it starts a session.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => {

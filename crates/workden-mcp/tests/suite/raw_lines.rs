@@ -140,6 +140,21 @@ async fn a_client_that_closes_before_the_handshake_is_not_a_failure() {
 }
 
 #[tokio::test]
+async fn input_that_is_not_json_rpc_is_a_failure() {
+    let place = TestWorkspace::new();
+    let served = async |input: &'static [u8]| {
+        workden_mcp::serve_streams(&place.server(), input, tokio::io::sink()).await.map_err(|error| error.to_string())
+    };
+    for junk in [&b"junk\n"[..], b"junk", b"\nGET / HTTP/1.1\n\n"] {
+        let told = served(junk).await.unwrap_err();
+        assert!(told.starts_with("the input was not JSON-RPC: "), "{told}");
+    }
+    for nothing in [&b""[..], b"\n"] {
+        assert_eq!(served(nothing).await, Ok(()));
+    }
+}
+
+#[tokio::test]
 async fn a_thousand_requests_at_once_are_all_answered() {
     let place = TestWorkspace::new();
     place.write("a.txt", "text\n");
