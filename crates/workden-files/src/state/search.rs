@@ -35,8 +35,7 @@ pub(super) fn glob(tree: &Tree, clock: &dyn Clock, at: &VirtualPath, request: &G
         return Err(Error::not_directory("search", at));
     }
     let mut kept = TopEntries::new(request.keep);
-    let may_match =
-        |seen: &VirtualPath| screen.admits_named(seen) == Admission::Admit && pattern.may_match_below(seen);
+    let may_match = |seen: &VirtualPath| screen.admits_named(seen) == Admission::Admit && pattern.may_match_below(seen);
     let mut walk = Walk::new(tree, &screen, Deadline::new(clock, request.deadline));
     let Some(start) = screen.start_of(at, pattern.start()) else { return Ok(Globbed::default()) };
     walk.ignored_may_match = Some(&may_match);
