@@ -61,6 +61,8 @@ pub const REGEX_BYTES: usize = 10_000;
 pub const LITERAL_BYTES: usize = 64 * 1024;
 /// Characters of output that one command returns; of longer output, head and tail are kept.
 pub const OUTPUT_CHARS: usize = 100_000;
+/// Characters of output that a model gets of one command. Its client may cut or refuse longer answers.
+pub const ANSWER_CHARS: usize = 30_000;
 /// How long a command may take by default.
 pub const EXECUTE_TIME: Duration = Duration::from_secs(120);
 /// How long a command has between `TERM` and `KILL`.

@@ -27,7 +27,8 @@ use crate::{
     progress,
     quota::Quota,
     resources::Resources,
-    tool_description, tool_result,
+    tool_description,
+    tool_result::{self, DataPlace},
 };
 
 /// The refusal of a listing that would need approval.
@@ -180,6 +181,14 @@ impl McpServer {
         self.shared.tools.get_or_init(described)
     }
 
+    /// Where the data of a tool's answers goes.
+    fn data_place(&self, tool: &str) -> DataPlace {
+        match self.tools().iter().any(|known| known.name == tool && known.output_schema.is_some()) {
+            true => DataPlace::StructuredContent,
+            false => DataPlace::Metadata,
+        }
+    }
+
     fn resources(&self) -> Result<&Resources, ErrorData> {
         let none = || ErrorData::invalid_request("this server has no resources", None);
         self.shared.resources.as_ref().ok_or_else(none)
@@ -242,7 +251,7 @@ impl ServerHandler for McpServer {
             during = during.progress(Arc::new(sender));
         }
         match call.run(&self.shared.seal, toolset.call_with(&request.name, arguments, during)).await? {
-            CallEnd::Done(outcome) => Ok(tool_result::tool_result(outcome).into()),
+            CallEnd::Done(outcome) => Ok(tool_result::tool_result(outcome, self.data_place(&request.name)).into()),
             CallEnd::InputRequired(required) => Ok(required.into()),
         }
     }

@@ -8,10 +8,6 @@ use workden_tools::ToolSpec;
 
 /// Converts the description of a tool.
 pub(crate) fn described(spec: &ToolSpec) -> Tool {
-    let schema = match &spec.input_schema {
-        Value::Object(schema) => schema.clone(),
-        _ => Map::new(),
-    };
     let hints = ToolAnnotations::from_raw(
         None,
         Some(spec.annotations.read_only),
@@ -19,5 +15,15 @@ pub(crate) fn described(spec: &ToolSpec) -> Tool {
         Some(spec.annotations.idempotent),
         Some(spec.annotations.open_world),
     );
-    Tool::new(spec.name.clone(), spec.description.clone(), Arc::new(schema)).with_annotations(hints)
+    let tool = Tool::new(spec.name.clone(), spec.description.clone(), object(&spec.input_schema))
+        .with_title(spec.title.clone())
+        .with_annotations(hints);
+    match &spec.output_schema {
+        Some(schema) => tool.with_raw_output_schema(object(schema)),
+        None => tool,
+    }
+}
+
+fn object(schema: &Value) -> Arc<Map<String, Value>> {
+    Arc::new(schema.as_object().cloned().unwrap_or_default())
 }

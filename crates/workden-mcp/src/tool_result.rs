@@ -2,28 +2,46 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
-use serde_json::{Value, json};
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject, ResourceContents};
+use serde_json::{Map, Value, json};
 use workden_tools::{Attachment, ToolAnswer, ToolFailure};
 
+/// The key of facts about an answer, like an exit code or the kind of a failure, for programs and not for models.
+const FACTS: &str = "workden/facts";
+
+/// Where the data of an answer goes.
+///
+/// Many clients show a model the structured content alone, so that it must say everything that the text says. Data that
+/// does not is sent beside the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DataPlace {
+    /// Into the structured content, as the output schema of the tool says.
+    StructuredContent,
+    /// Into the metadata of the result.
+    Metadata,
+}
+
 /// Converts the answer or the failure of a tool.
-pub(crate) fn tool_result(outcome: Result<ToolAnswer, ToolFailure>) -> CallToolResult {
+pub(crate) fn tool_result(outcome: Result<ToolAnswer, ToolFailure>, data: DataPlace) -> CallToolResult {
     match outcome {
-        Ok(answer) => answered(answer),
+        Ok(answer) => answered(answer, data),
         Err(failure) => failed(&failure),
     }
 }
 
-fn answered(answer: ToolAnswer) -> CallToolResult {
+fn answered(answer: ToolAnswer, place: DataPlace) -> CallToolResult {
     let mut blocks = vec![ContentBlock::text(answer.text)];
     blocks.extend(answer.attachments.iter().filter_map(block));
     let mut result = CallToolResult::success(blocks);
-    // Clients of older revisions take nothing but objects.
-    result.structured_content = answer.structured.map(|data| match data {
-        Value::Object(_) => data,
-        other => json!({ "result": other }),
-    });
+    match place {
+        DataPlace::StructuredContent => result.structured_content = answer.structured,
+        DataPlace::Metadata => result.meta = answer.structured.map(facts),
+    }
     result
+}
+
+fn facts(facts: Value) -> MetaObject {
+    MetaObject(Map::from_iter([(FACTS.to_owned(), facts)]))
 }
 
 fn block(attachment: &Attachment) -> Option<ContentBlock> {
@@ -43,7 +61,8 @@ fn block(attachment: &Attachment) -> Option<ContentBlock> {
 
 fn failed(failure: &ToolFailure) -> CallToolResult {
     let mut result = CallToolResult::error(vec![ContentBlock::text(&failure.text)]);
-    result.structured_content = Some(json!({ "error": failure.text, "kind": failure.kind }));
+    // Not as structured content: clients check that against the schema of answers, for failures too.
+    result.meta = Some(facts(json!({ "kind": failure.kind })));
     result
 }
 
@@ -60,7 +79,7 @@ mod tests {
             name: "a b/../?x#y.pdf".to_owned(),
             bytes: b"%PDF-1.7"[..].into(),
         };
-        let result = answered(ToolAnswer::text("a document").attach(document));
+        let result = answered(ToolAnswer::text("a document").attach(document), DataPlace::Metadata);
         let shown = serde_json::to_value(&result.content).unwrap();
         assert_eq!(shown[0], json!({ "type": "text", "text": "a document" }));
         assert_eq!(shown[1]["resource"]["uri"], "workden://document/a%20b%2F%2E%2E%2F%3Fx%23y%2Epdf");
@@ -69,15 +88,20 @@ mod tests {
     }
 
     #[test]
-    fn other_data_is_wrapped_in_an_object() {
-        let result = answered(ToolAnswer::text("x").structured(json!(["a"])));
-        assert_eq!(result.structured_content, Some(json!({ "result": ["a"] })));
+    fn data_is_sent_in_one_place() {
+        let answer = || ToolAnswer::text("x").structured(json!({ "a": 1 }));
+        let result = answered(answer(), DataPlace::StructuredContent);
+        assert_eq!((result.structured_content, result.meta), (Some(json!({ "a": 1 })), None));
+        let result = serde_json::to_value(answered(answer(), DataPlace::Metadata)).unwrap();
+        assert_eq!(result.get("structuredContent"), None);
+        assert_eq!(result["_meta"], json!({ "workden/facts": { "a": 1 } }));
     }
 
     #[test]
     fn a_failure_is_an_answer_with_its_kind() {
         let result = failed(&ToolFailure::new(ErrorKind::NotFound, "Error: nothing is there"));
-        assert_eq!(result.is_error, Some(true));
-        assert_eq!(result.structured_content, Some(json!({ "error": "Error: nothing is there", "kind": "not_found" })));
+        assert_eq!((result.is_error, &result.structured_content), (Some(true), &None));
+        assert_eq!(result.content[0].as_text().unwrap().text, "Error: nothing is there");
+        assert_eq!(serde_json::to_value(result.meta).unwrap(), json!({ "workden/facts": { "kind": "not_found" } }));
     }
 }

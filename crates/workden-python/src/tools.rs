@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use workden_core::{Error, ErrorKind, Result};
 use workden_tools::{
-    Attachment, CallContext, EditFormat, ExtraTool, Profile, RequireApproval, ToolAnswer, ToolFailure, Toolset,
-    ToolsetOptions,
+    Attachment, CallContext, Dialect, EditFormat, ExtraTool, Profile, RequireApproval, ToolAnswer, ToolFailure,
+    Toolset, ToolsetOptions,
 };
 
 use crate::{asking, failure, native_workspace::NativeWorkspace, runtime};
@@ -42,6 +42,8 @@ struct Options {
 impl Options {
     fn read(self) -> Result<ToolsetOptions> {
         let mut options = ToolsetOptions::default();
+        // Callers of the reference library match on its answers.
+        options.dialect = Dialect::PydanticAiBackend;
         options.profile = match self.profile.as_deref() {
             None | Some("console") => Profile::Console,
             Some("filesystem") => Profile::Filesystem,

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use bytes::Bytes;
+use serde::Serialize;
 use serde_json::Value;
 use workden_core::{Error, ErrorKind};
 
@@ -15,8 +16,9 @@ pub struct ToolAnswer {
     pub text: String,
     /// Images and documents. Empty for most tools.
     pub attachments: Vec<Attachment>,
-    /// The same answer as data, for tools whose answer has a structure. It contains everything that the text says,
-    /// because some clients show a model one or the other.
+    /// The answer as data, an object. If the tool has an [output schema](crate::ToolSpec::output_schema), it contains
+    /// everything that the text says, because many clients show a model only the data. Otherwise it has facts about
+    /// the text, like the exit code of a command, and a client must show the text.
     pub structured: Option<Value>,
 }
 
@@ -24,6 +26,12 @@ impl ToolAnswer {
     /// Creates an answer from its text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
+    }
+
+    /// Sets the answer as data, from a value whose type has the schema of the tool's answers.
+    pub(crate) fn data(self, data: &impl Serialize) -> Self {
+        // Structs of strings, numbers and lists can be serialized.
+        Self { structured: serde_json::to_value(data).ok(), ..self }
     }
 
     /// Sets the answer as data.

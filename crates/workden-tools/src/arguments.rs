@@ -14,7 +14,20 @@ const SHOWN_CHARS: usize = 60;
 /// Generates the schema of a tool's arguments in the plain form that every model provider accepts: no references, no
 /// titles, no formats, and one type for an optional argument.
 pub(crate) fn schema_of<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
+    let mut schema = plain_schema_of::<T>(SchemaSettings::draft2020_12());
+    if let Some(object) = schema.as_object_mut() {
+        object.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    }
+    schema
+}
+
+/// Generates the schema of a tool's answers as data, in the same form. A field that may be absent is never null.
+pub(crate) fn output_schema_of<T: JsonSchema>() -> Value {
+    plain_schema_of::<T>(SchemaSettings::draft2020_12().for_serialize())
+}
+
+fn plain_schema_of<T: JsonSchema>(settings: SchemaSettings) -> Value {
+    let settings = settings.with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
@@ -22,7 +35,6 @@ pub(crate) fn schema_of<T: JsonSchema>() -> Value {
     simplify(&mut schema);
     if let Some(object) = schema.as_object_mut() {
         object.remove("description");
-        object.entry("properties").or_insert_with(|| Value::Object(Map::new()));
     }
     schema
 }

@@ -25,6 +25,8 @@ mod agent_record;
 mod answer;
 mod approval_flags;
 mod arguments;
+mod command_facts;
+mod dialect;
 mod files;
 mod filesystem_errors;
 mod media;
@@ -39,6 +41,7 @@ mod tools;
 mod toolset;
 
 pub use answer::{Attachment, ToolAnswer, ToolFailure};
+pub use dialect::Dialect;
 pub use options::{EditFormat, ExtraTool, Profile, RequireApproval, ToolsetOptions};
 pub use progress::{Progress, ProgressSink};
 pub use target::ToolTarget;

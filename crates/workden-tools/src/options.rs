@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use crate::Dialect;
+
 /// The default limit for images and documents.
 const MEDIA_BYTES: u64 = 50 * 1024 * 1024;
 /// How long decoding an image may take.
@@ -22,10 +24,14 @@ const DECODE_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct ToolsetOptions {
     /// The set of tools.
     pub profile: Profile,
+    /// The meaning of arguments and the words of answers.
+    pub dialect: Dialect,
     /// Whether the tools for commands are offered, if the workspace has a sandbox.
     pub include_execute: bool,
     /// Whether the tools for background commands are offered, if commands are.
     pub include_background: bool,
+    /// Characters of output that `execute` answers with, of a longer output the start and the end; by default 30,000.
+    pub max_output_chars: Option<usize>,
     /// Tools that the console offers only when they are named here.
     pub extra_tools: Vec<ExtraTool>,
     /// How the console edits files.
@@ -58,8 +64,10 @@ impl Default for ToolsetOptions {
     fn default() -> Self {
         Self {
             profile: Profile::Console,
+            dialect: Dialect::Workden,
             include_execute: true,
             include_background: true,
+            max_output_chars: None,
             extra_tools: Vec::new(),
             edit_format: EditFormat::StrReplace,
             ignore_hidden: true,
@@ -74,6 +82,13 @@ impl Default for ToolsetOptions {
             write_approval: RequireApproval::AsPolicy,
             execute_approval: RequireApproval::AsPolicy,
         }
+    }
+}
+
+impl ToolsetOptions {
+    /// Characters of output that `execute` answers with.
+    pub(crate) fn output_chars(&self) -> usize {
+        self.max_output_chars.unwrap_or(self.dialect.output_chars())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The paragraph for a system prompt. It names only tools that are offered.
 
-use crate::tools::OfferedTools;
+use crate::{command_facts, tools::OfferedTools};
 
 /// Describes the tools as a whole to a model.
 pub(crate) fn system_prompt(offered: &OfferedTools<'_>) -> String {
@@ -32,6 +32,7 @@ pub(crate) fn system_prompt(offered: &OfferedTools<'_>) -> String {
     }
     if offered.has("execute") {
         sentences.push("Run programs and tests with `execute`.".to_owned());
+        sentences.push(command_facts::sentence(offered.facts));
     }
     if offered.has("run_in_background") {
         sentences.push(

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use workden_core::{Backend, Guarded, Sandbox, VirtualPath};
+use workden_core::{Backend, Guarded, Sandbox, VirtualPath, sandbox::CommandFacts};
 
 /// The files and the commands that a toolset works on.
 #[derive(Clone, Debug)]
@@ -11,13 +11,14 @@ pub struct ToolTarget {
     pub(crate) commands: Option<Guarded<Arc<dyn Sandbox>>>,
     pub(crate) directory: Option<VirtualPath>,
     pub(crate) denied: BTreeSet<String>,
+    pub(crate) facts: CommandFacts,
 }
 
 impl ToolTarget {
     /// Creates a target of guarded files.
     #[must_use]
     pub fn guarded(files: Guarded<Arc<dyn Backend>>) -> Self {
-        Self { files, commands: None, directory: None, denied: BTreeSet::new() }
+        Self { files, commands: None, directory: None, denied: BTreeSet::new(), facts: CommandFacts::new() }
     }
 
     /// Creates a target of files without gates.
@@ -35,6 +36,13 @@ impl ToolTarget {
     #[must_use]
     pub fn commands(mut self, commands: Guarded<Arc<dyn Sandbox>>) -> Self {
         self.commands = Some(commands);
+        self
+    }
+
+    /// Sets what the descriptions of the tools say about the place where commands run.
+    #[must_use]
+    pub fn command_facts(mut self, facts: CommandFacts) -> Self {
+        self.facts = facts;
         self
     }
 

@@ -9,10 +9,16 @@ use serde_json::Value;
 pub struct ToolSpec {
     /// The name by which it is called.
     pub name: String,
+    /// The name as a person reads it.
+    pub title: String,
     /// The purpose of the tool and its use.
     pub description: String,
     /// The arguments, as JSON Schema.
     pub input_schema: Value,
+    /// The data of its answers, as JSON Schema. A tool without one answers with text: its data, if any, are facts about
+    /// the text, like an exit code, and do not repeat it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
     /// Hints for a client that decides whether a model may call it.
     pub annotations: Annotations,
 }

@@ -135,7 +135,8 @@ impl Toolset {
     }
 
     fn offered(&self) -> OfferedTools<'_> {
-        OfferedTools { options: &self.shared.options, tools: &self.shared.tools }
+        let Shared { options, tools, target, .. } = &*self.shared;
+        OfferedTools { options, tools, facts: &target.facts }
     }
 
     /// Calls a tool. Dropping the future ends the call, with the command that it runs.

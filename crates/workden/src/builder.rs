@@ -311,6 +311,7 @@ impl WorkspaceBuilder {
             _ => AtEnd::Stop,
         };
         let timeout = sandbox.as_ref().and_then(SandboxKind::timeout);
+        let facts = sandbox.as_ref().map(SandboxKind::facts).unwrap_or_default();
         let (backend, sandbox, lazy, masks) = match sandbox {
             Some(kind) => {
                 let assembled = kind.holding(held).assemble(&mounts, git_files, &policy, self.durability)?;
@@ -329,6 +330,7 @@ impl WorkspaceBuilder {
             audits: self.audits,
             directory: work_dir,
             timeout,
+            facts,
             at_end,
         }))
     }

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use workden_core::{
     Backend, Error, ErrorKind, Result, Sandbox, VirtualPath,
-    sandbox::{InodeId, Mount, MountAccess},
+    sandbox::{CommandFacts, InodeId, Mount, MountAccess, Network},
 };
 use workden_files::{OpenMount, open_mounts};
 use workden_policy::Policy;
@@ -90,6 +90,19 @@ impl SandboxKind {
             #[cfg(feature = "docker")]
             Self::Docker(builder) => builder.options().timeout,
             Self::Remote(_) | Self::Session(_) => None,
+        }
+    }
+
+    /// What a model should know about commands in this sandbox.
+    pub(crate) fn facts(&self) -> CommandFacts {
+        match self {
+            #[cfg(feature = "linux")]
+            Self::Linux(builder) => builder.facts(),
+            #[cfg(feature = "linux")]
+            Self::Host(_) => CommandFacts::new().network(Network::Host),
+            #[cfg(feature = "docker")]
+            Self::Docker(builder) => builder.facts(),
+            Self::Remote(_) | Self::Session(_) => CommandFacts::new(),
         }
     }
 

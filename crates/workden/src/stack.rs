@@ -5,7 +5,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use workden_core::{Audit, Backend, Guarded, Sandbox, VirtualPath};
+use workden_core::{Audit, Backend, Guarded, Sandbox, VirtualPath, sandbox::CommandFacts};
 use workden_policy::{Policy, approvals::Approvals};
 use workden_sandboxes::LazySandbox;
 
@@ -40,6 +40,8 @@ pub(crate) struct Parts {
     pub(crate) directory: Option<VirtualPath>,
     /// The time limit of a command that has none.
     pub(crate) timeout: Option<Duration>,
+    /// What a model should know about commands.
+    pub(crate) facts: CommandFacts,
     pub(crate) at_end: AtEnd,
 }
 

@@ -29,7 +29,7 @@ impl Workspace {
         let denied = Operation::ALL.into_iter().filter(|operation| self.policy().denies_everywhere(*operation));
         let mut place = ToolTarget::guarded(self.files().clone()).denied_everywhere(denied.map(Operation::name));
         if let Some(commands) = self.sandbox() {
-            place = place.commands(commands.clone());
+            place = place.commands(commands.clone()).command_facts(self.command_facts().clone());
         }
         if let Some(directory) = self.named_directory() {
             place = place.working_directory(directory);

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use workden_core::{
     BackendExt, Caller, Error, Expect, IfExists, Removal, Result, Sandbox, Spelling, Verdict, VirtualPath, Written,
+    sandbox::CommandFacts,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Numbered, Replacement},
 };
@@ -275,6 +276,11 @@ impl Workspace {
 
     pub(crate) fn sandbox(&self) -> Option<&Commands> {
         self.commands.as_ref()
+    }
+
+    /// Returns what a model should know about commands.
+    pub(crate) fn command_facts(&self) -> &CommandFacts {
+        &self.parts.facts
     }
 
     /// Returns the working directory, if it is not the sandbox's own.

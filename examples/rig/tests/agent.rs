@@ -30,10 +30,10 @@ async fn an_agent_writes_reads_and_goes_on_after_a_failure() {
     // The last request to the model holds every answer, the failures included.
     let sent = format!("{:?}", model.requests().last().unwrap());
     for answer in [
-        "Wrote 1 lines to /a.md",
+        "Wrote 1 line to /a.md",
         "Error: cannot read `b.md`",
         "Error: read_file has no argument `lines`",
-        "Edited a.md: replaced 1 occurrence(s)",
+        "Edited a.md: replaced 1 occurrence",
     ] {
         assert!(sent.contains(answer), "{answer}: {sent}");
     }

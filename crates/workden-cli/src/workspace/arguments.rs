@@ -65,6 +65,10 @@ pub(crate) struct WorkspaceArguments {
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = extra_tools(), hide_possible_values = true,
           help_heading = "Tools")]
     extra_tools: Vec<String>,
+    /// Characters of output that a command answers with; longer output is truncated in the middle [default: 30000].
+    #[arg(long, value_name = "CHARS", value_parser = clap::value_parser!(u32).range(1_000..=400_000),
+          help_heading = "Tools")]
+    max_output: Option<u32>,
 }
 
 impl WorkspaceArguments {
@@ -86,6 +90,7 @@ impl WorkspaceArguments {
             profile: ProfileChoice::Console,
             edit_format: EditChoice::StrReplace,
             extra_tools: Vec::new(),
+            max_output: None,
         }
     }
 
@@ -144,6 +149,9 @@ impl WorkspaceArguments {
         if !self.extra_tools.is_empty() {
             say("--extra-tools", self.extra_tools.join(","));
         }
+        if let Some(most) = self.max_output {
+            say("--max-output", most.to_string());
+        }
         if self.yes {
             words.push("--yes".to_owned());
         }
@@ -163,6 +171,7 @@ impl WorkspaceArguments {
         };
         let is_named = |tool: &ExtraTool| self.extra_tools.iter().any(|name| name == tool.name());
         options.max_timeout = self.time.timeout;
+        options.max_output_chars = self.max_output.and_then(|most| usize::try_from(most).ok());
         options.extra_tools = ExtraTool::ALL.into_iter().filter(is_named).collect();
         options
     }

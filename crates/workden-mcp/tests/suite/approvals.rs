@@ -11,7 +11,7 @@ use workden::{
 use workden_mcp::McpServer;
 
 use crate::{
-    client::{Client, Revision, User, calling, failure, no, said, text, yes, yes_and_remember},
+    client::{Client, Revision, User, calling, failure, kind, no, said, text, yes, yes_and_remember},
     test_workspace::{TestWorkspace, serving},
 };
 
@@ -61,7 +61,7 @@ async fn a_client_that_cannot_ask_is_told_what_to_do() {
         let place = TestWorkspace::new();
         let client = User::silent().connect(&serving(&asking(&place)), revision).await;
         let refused = client.call_tool(calling("write_file", write("x"))).await.unwrap();
-        assert_eq!(refused.structured_content.as_ref().unwrap()["kind"], "approval_needed");
+        assert_eq!(kind(&refused), "approval_needed");
         let refused = said(&refused);
         for part in ["without approval", "this MCP client cannot be asked", "--yes", "elicitation", "policy"] {
             assert!(refused.contains(part), "{refused}");

@@ -139,3 +139,9 @@ pub(crate) async fn failure(client: &Client, tool: &str, arguments: Value) -> St
 pub(crate) fn said(result: &CallToolResult) -> String {
     result.content[0].as_text().unwrap().text.clone()
 }
+
+/// The kind of a failure, for programs.
+pub(crate) fn kind(result: &CallToolResult) -> String {
+    let meta = serde_json::to_value(&result.meta).unwrap();
+    meta["workden/facts"]["kind"].as_str().unwrap().to_owned()
+}

@@ -21,7 +21,7 @@ use workden::Preset;
 use workden_mcp::{HttpAccess, HttpOptions, HttpServer, McpServer, serve_http};
 
 use crate::{
-    client::{Revision, User, calling, failure, said, text, yes},
+    client::{Revision, User, calling, failure, kind, said, text, yes},
     http::{anywhere, connect, posted},
     raw_lines::{RawClient, request},
     test_workspace::{DEADLINE, TestWorkspace, gone, process_in, serving},
@@ -108,7 +108,7 @@ async fn a_question_without_an_answer_times_out() {
     let refused =
         timeout(DEADLINE, absent.call_tool(calling("write_file", json!({ "path": "a", "content": "x" })))).await;
     let refused = refused.unwrap().unwrap();
-    assert_eq!(refused.structured_content.as_ref().unwrap()["kind"], "approval_needed");
+    assert_eq!(kind(&refused), "approval_needed");
     assert!(said(&refused).contains("the question timed out after"), "{refused:?}");
     assert!(!place.path("a").exists());
 }

@@ -9,7 +9,7 @@ use workden::{
 use workden_mcp::McpServer;
 
 use crate::{
-    client::{Revision, User, call, calling, failure, said, text, try_call},
+    client::{Revision, User, call, calling, failure, kind, said, text, try_call},
     test_workspace::{TestWorkspace, eventually, serving},
 };
 
@@ -43,6 +43,9 @@ async fn tools_come_with_schemas_and_hints() {
         for tool in &tools {
             assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
             assert!(tool.description.as_ref().is_some_and(|text| text.len() > 20), "{}", tool.name);
+            assert!(tool.title.as_ref().is_some_and(|title| !title.contains('_')), "{}", tool.name);
+            let answers_with_text = ["read_file", "execute", "read_output"].contains(&&*tool.name);
+            assert_eq!(tool.output_schema.is_none(), answers_with_text, "{}", tool.name);
         }
         assert!(named("execute").input_schema["properties"]["command"]["description"].is_string());
     }
@@ -85,14 +88,20 @@ async fn every_tool_is_called() {
     for revision in [Revision::Handshake, Revision::Stateless] {
         let place = TestWorkspace::new();
         let client = User::silent().connect(&everything(&place), revision).await;
-        let mut left: Vec<String> =
-            client.list_all_tools().await.unwrap().iter().map(|tool| tool.name.to_string()).collect();
+        let tools = client.list_all_tools().await.unwrap();
+        let mut left: Vec<String> = tools.iter().map(|tool| tool.name.to_string()).collect();
         let mut shell = String::new();
         for (tool, arguments, expected) in CALLS {
             let arguments: Value = serde_json::from_str(&arguments.replace("SHELL", &shell)).unwrap();
             let answer = call(&client, tool, arguments).await;
             assert!(said(&answer).contains(expected) && answer.is_error == Some(false), "{tool}: {answer:?}");
-            assert!(answer.structured_content.is_none_or(|data| data.is_object()), "{tool}");
+            let schema =
+                tools.iter().find(|listed| listed.name == tool).and_then(|listed| listed.output_schema.clone());
+            match (&answer.structured_content, schema) {
+                (Some(data), Some(schema)) => conforms(data, &Value::Object((*schema).clone())),
+                (None, None) => {}
+                other => panic!("{tool}: {other:?}"),
+            }
             if tool == "run_in_background" {
                 let data = call(&client, "list_shells", json!({})).await.structured_content.unwrap();
                 shell = data["shells"][0]["shell_id"].as_str().unwrap().to_owned();
@@ -103,15 +112,53 @@ async fn every_tool_is_called() {
     }
 }
 
+/// Checks a value against the part of JSON Schema that the schemas of answers use.
+fn conforms(value: &Value, schema: &Value) {
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    assert_eq!(schema["type"], kind, "{value} against {schema}");
+    let names = |list: &Value| list.as_array().cloned().unwrap_or_default();
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| conforms(item, &schema["items"])),
+        Value::Object(fields) => {
+            assert_eq!(schema["additionalProperties"], false, "{schema}");
+            for (name, field) in fields {
+                conforms(field, schema["properties"].get(name).unwrap_or_else(|| panic!("{name} is not in {schema}")));
+            }
+            let missing =
+                names(&schema["required"]).into_iter().find(|name| value.get(name.as_str().unwrap()).is_none());
+            assert_eq!(missing, None, "{value} against {schema}");
+        }
+        _ => {}
+    }
+}
+
 #[tokio::test]
-async fn data_comes_with_the_text() {
+async fn an_output_is_sent_once_and_its_facts_beside_it() {
     let place = TestWorkspace::new();
     let client = User::silent().connect(&place.server(), Revision::Handshake).await;
     let answer = call(&client, "execute", json!({ "command": "echo out; exit 3" })).await;
     assert_eq!(answer.is_error, Some(false), "that a command fails is an answer");
-    let data = answer.structured_content.as_ref().unwrap();
-    assert_eq!((&data["output"], &data["exit_code"]), (&json!("out\n"), &json!(3)));
-    assert!(said(&answer).contains("out"));
+    assert_eq!(said(&answer), "Command failed (exit code 3):\nout\n");
+    assert_eq!(answer.structured_content, None, "many clients would show a model this and not the text");
+    let facts = &serde_json::to_value(answer.meta).unwrap()["workden/facts"];
+    assert_eq!((&facts["exit_code"], &facts["truncated"]), (&json!(3), &json!(false)));
+
+    let long = call(&client, "execute", json!({ "command": "seq 1 60000" })).await;
+    let text = said(&long);
+    assert!(text.chars().count() <= 30_000, "{}", text.chars().count());
+    assert!(text.starts_with("1\n2\n") && text.ends_with("\n60000\n"), "{}", &text[..100]);
+    let told = text.lines().find(|line| line.starts_with("[output is truncated in the middle: ")).unwrap();
+    assert!(told.contains(" of 348894 bytes (") && told.contains(" lines) left out; "), "{told}");
+    let message = serde_json::to_string(&long).unwrap();
+    assert!(message.len() < 40_000, "{}", message.len());
 }
 
 #[tokio::test]
@@ -120,7 +167,7 @@ async fn a_failure_is_an_answer_that_a_model_can_act_on() {
     let client = User::silent().connect(&place.server(), Revision::Handshake).await;
     let missing = call(&client, "read_file", json!({ "path": "nothing.md" })).await;
     assert_eq!(missing.is_error, Some(true));
-    assert_eq!(missing.structured_content.as_ref().unwrap()["kind"], "not_found");
+    assert_eq!(kind(&missing), "not_found");
     assert!(failure(&client, "read_file", json!({ "pfad": "a" })).await.contains("pfad"));
     let escape = failure(&client, "read_file", json!({ "path": "../../etc/passwd" })).await;
     assert!(!escape.contains("root:") && !escape.contains(&place.directory.path().display().to_string()), "{escape}");

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use workden_core::{
     Error, ErrorKind, Result,
-    sandbox::{Mount, MountAccess, Network},
+    sandbox::{CommandFacts, Mount, MountAccess, Network},
 };
 
 use super::{
@@ -212,6 +212,18 @@ impl DockerSandboxBuilder {
     }
 
     /// Returns the plan of the container as data.
+    /// Returns what a model should know about commands in this sandbox.
+    #[must_use]
+    pub fn facts(&self) -> CommandFacts {
+        let network = match self.network_name.as_deref() {
+            None => Some(self.options.network.unwrap_or_default()),
+            Some(NO_NETWORK) => Some(Network::None),
+            // A network of the daemon may lead anywhere.
+            Some(_) => None,
+        };
+        CommandFacts::new().network(network)
+    }
+
     pub(super) fn plan(&self) -> Result<Plan> {
         let options = &self.options;
         options.check()?;

@@ -8,7 +8,7 @@ use std::{path::PathBuf, time::Duration};
 pub use launcher::LinuxLauncher;
 use workden_core::{
     Error, ErrorKind, Result, VirtualPath,
-    sandbox::{Confinement, Level, Mount, RootFiles},
+    sandbox::{CommandFacts, Confinement, Level, Mount, RootFiles},
 };
 use workden_wire::LaunchTarget;
 
@@ -170,6 +170,16 @@ impl LinuxSandboxBuilder {
     #[must_use]
     pub fn shown_files(&self) -> Vec<Mount> {
         plan::shown_files(self)
+    }
+
+    /// Returns what a model should know about commands in this sandbox.
+    #[must_use]
+    pub fn facts(&self) -> CommandFacts {
+        CommandFacts::new()
+            .network(self.options.network.unwrap_or_default())
+            .home_in_memory(self.level == Level::Namespaces)
+            .no_sudo(true)
+            .toolchains(self.toolchains.clone())
     }
 
     /// Returns the configuration of the sandbox.

@@ -1,8 +1,7 @@
 //! `copy_file`: copies a file.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 use workden_core::{Backend, IfExists, Symlink, settled};
 
 use crate::{ToolAnswer, ToolFailure, filesystem_errors::FileAction, tool_context::ToolContext};
@@ -16,7 +15,16 @@ struct Input {
     destination: String,
 }
 
-super::tool!(copy_file, Input, Files, ADDS, &["read", "write"], |_| {
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Output {
+    /// The copied file.
+    from: String,
+    /// Its new path.
+    to: String,
+}
+
+super::tool!(copy_file, "Copy file", Input => Output, Files, ADDS, &["read", "write"], |_| {
     "Copy a file. Missing directories are created; an existing destination is never replaced.".to_owned()
 });
 
@@ -32,5 +40,6 @@ async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, Too
     })
     .map_err(failed)?;
     context.agent.seen_files.record_write(&real, written.version, None);
-    Ok(ToolAnswer::text(format!("Copied {source} to {destination}")).structured(json!({ "from": from, "to": to })))
+    Ok(ToolAnswer::text(format!("Copied {source} to {destination}"))
+        .data(&Output { from: from.to_string(), to: to.to_string() }))
 }

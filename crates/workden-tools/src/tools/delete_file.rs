@@ -1,8 +1,7 @@
 //! `delete_file`: deletes a file.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 use workden_core::{Backend, Removal, Symlink, settled};
 
 use crate::{ToolAnswer, ToolFailure, filesystem_errors::FileAction, tool_context::ToolContext};
@@ -14,7 +13,14 @@ struct Input {
     path: String,
 }
 
-super::tool!(delete_file, Input, Files, CHANGES, &["ls", "delete"], |_| {
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Output {
+    /// The path of the deleted file.
+    deleted: String,
+}
+
+super::tool!(delete_file, "Delete file", Input => Output, Files, CHANGES, &["ls", "delete"], |_| {
     "Delete a file. It cannot be restored. Directories are not deleted.".to_owned()
 });
 
@@ -27,5 +33,5 @@ async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, Too
     })
     .map_err(failed)?;
     context.agent.seen_files.forget(&real);
-    Ok(ToolAnswer::text(format!("Deleted {}", input.path)).structured(json!({ "deleted": path })))
+    Ok(ToolAnswer::text(format!("Deleted {}", input.path)).data(&Output { deleted: path.to_string() }))
 }

@@ -4,14 +4,15 @@ use std::fmt::Write;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use workden_core::{
     BackendExt,
-    search::{Context as Around, Detail, GrepRequest, Grepped, Hidden, LetterCase, LineRole, Pattern, Span},
+    search::{
+        Context as Around, Detail, FileMatches, GrepRequest, Grepped, Hidden, LetterCase, LineRole, Pattern, Span,
+    },
 };
 
 use super::{escaped_name, search_notes};
-use crate::{ToolAnswer, ToolFailure, tool_context::ToolContext};
+use crate::{Dialect, ToolAnswer, ToolFailure, tool_context::ToolContext};
 
 /// Files or matches that one answer shows by default.
 const DEFAULT_LIMIT: u64 = 50;
@@ -71,7 +72,47 @@ fn default_limit() -> u64 {
     DEFAULT_LIMIT
 }
 
-super::tool!(grep, Input, Files, READS, &["grep"], |offered| {
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Output {
+    /// The number of matches; with files_with_matches only if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matches: Option<u64>,
+    /// For output_mode files_with_matches: the paths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<Vec<String>>,
+    /// For output_mode content: the lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<Vec<Line>>,
+    /// For output_mode count: the matches of each file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counts: Option<Vec<Count>>,
+    /// Files or matches that are not shown.
+    left_out: u64,
+    /// Why the search is incomplete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    path: String,
+    line: u64,
+    text: String,
+    /// Whether the line matches, or is context.
+    #[serde(rename = "match")]
+    is_match: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Count {
+    path: String,
+    matches: u64,
+}
+
+super::tool!(grep, "Search in files", Input => Output, Files, READS, &["grep"], |offered| {
     let skipped = match offered.options.ignore_hidden {
         true => "Hidden files and files in .gitignore",
         false => "Files in .gitignore",
@@ -88,17 +129,18 @@ async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, Too
     let path = context.path(typed)?;
     let request = request(context, &input);
     let found = context.files.grep_path(&path, &request).await.map_err(|error| context.failed(typed, error))?;
-    let (text, mut structured) = match input.output_mode {
-        _ if found.matches == 0 => (format!("No matches for '{}'", input.pattern), json!({ "matches": 0 })),
+    let dialect = context.options.dialect;
+    let (text, mut output) = match input.output_mode {
+        _ if found.matches == 0 => {
+            (format!("No matches for '{}'", input.pattern), Output { matches: Some(0), ..Output::default() })
+        }
         Mode::FilesWithMatches => files(&input.pattern, &found),
         Mode::Content => lines(&input.pattern, &found, input.head_limit),
-        Mode::Count => counts(&input.pattern, &found),
+        Mode::Count => counts(dialect, &input.pattern, &found),
     };
-    let notes = search_notes(found.skipped, found.completeness);
-    if !notes.is_empty() {
-        structured["note"] = notes.trim().into();
-    }
-    Ok(ToolAnswer::text(text + &notes).structured(structured))
+    let notes = search_notes(dialect, found.skipped, found.completeness);
+    output.note = super::as_note(&notes);
+    Ok(ToolAnswer::text(text + &notes).data(&output))
 }
 
 fn request(context: &ToolContext<'_>, input: &Input) -> GrepRequest {
@@ -134,7 +176,7 @@ fn request(context: &ToolContext<'_>, input: &Input) -> GrepRequest {
     request
 }
 
-fn files(pattern: &str, found: &Grepped) -> (String, Value) {
+fn files(pattern: &str, found: &Grepped) -> (String, Output) {
     let mut text = format!("Files containing '{pattern}':");
     let paths: Vec<&str> = found.files.iter().map(|file| file.path.as_str()).collect();
     for path in &paths {
@@ -144,10 +186,11 @@ fn files(pattern: &str, found: &Grepped) -> (String, Value) {
     if left_out > 0 {
         let _ = write!(text, "\n  ... and {left_out} more files; a larger head_limit or a narrower search shows them");
     }
-    (text, json!({ "files": paths, "left_out": left_out }))
+    let files = paths.into_iter().map(str::to_owned).collect();
+    (text, Output { files: Some(files), left_out, ..Output::default() })
 }
 
-fn lines(pattern: &str, found: &Grepped, limit: u64) -> (String, Value) {
+fn lines(pattern: &str, found: &Grepped, limit: u64) -> (String, Output) {
     let mut text = format!("Matches for '{pattern}':");
     let mut all = Vec::new();
     let mut shown_matches = 0;
@@ -169,7 +212,7 @@ fn lines(pattern: &str, found: &Grepped, limit: u64) -> (String, Value) {
             let mark = if is_match { ':' } else { '-' };
             let shown = clipped(line.text, line.left_out);
             let _ = write!(text, "\n  {}{mark}{}{mark} {shown}", escaped_name(file.path.as_str()), line.number);
-            all.push(json!({ "path": file.path, "line": line.number, "text": shown, "match": is_match }));
+            all.push(Line { path: file.path.to_string(), line: line.number, text: shown, is_match });
         }
     }
     let left_out = found.matches.saturating_sub(shown_matches);
@@ -177,15 +220,15 @@ fn lines(pattern: &str, found: &Grepped, limit: u64) -> (String, Value) {
         let _ =
             write!(text, "\n  ... and {left_out} more matches; a larger head_limit or a narrower search shows them");
     }
-    (text, json!({ "matches": found.matches, "lines": all, "left_out": left_out }))
+    (text, Output { matches: Some(found.matches), lines: Some(all), left_out, ..Output::default() })
 }
 
-fn counts(pattern: &str, found: &Grepped) -> (String, Value) {
-    let files: Vec<Value> =
-        found.files.iter().map(|file| json!({ "path": file.path, "matches": file.count })).collect();
-    let left_out = found.files_matched.saturating_sub(files.len() as u64);
-    let structured = json!({ "matches": found.matches, "files": files, "files_left_out": left_out });
-    (format!("Found {} match(es) for '{pattern}'", found.matches), structured)
+fn counts(dialect: Dialect, pattern: &str, found: &Grepped) -> (String, Output) {
+    let count = |file: &FileMatches| Count { path: file.path.to_string(), matches: file.count };
+    let counts: Vec<Count> = found.files.iter().map(count).collect();
+    let left_out = found.files_matched.saturating_sub(counts.len() as u64);
+    let output = Output { matches: Some(found.matches), counts: Some(counts), left_out, ..Output::default() };
+    (format!("Found {} for '{pattern}'", dialect.counted(found.matches, "match")), output)
 }
 
 /// Cuts a line for an answer.

@@ -28,7 +28,7 @@ struct Input {
     insert_after: bool,
 }
 
-super::tool!(hashline_edit, Input, Files, CHANGES, &["read", "edit"], |_| {
+super::tool!(hashline_edit, "Edit lines", Input => super::edit_file::Output, Files, CHANGES, &["read", "edit"], |_| {
     "Replace, remove or insert whole lines. read_file shows every line as number:hash|text; name a line by its number and \
      hash, and a range by those of its first and last line. If a hash does not match, the file has changed: read it again."
         .to_owned()
@@ -40,5 +40,5 @@ async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, Too
         .end_hash(input.end_hash)
         .placement(if input.insert_after { Placement::InsertAfter } else { Placement::Replace });
     let changed = context.change(&input.path, &Change::Hashline(edit)).await?;
-    Ok(super::edit_file::answer(context, &input.path, &changed.outcome))
+    Ok(super::edit_file::answer(context, &input.path, &changed))
 }

@@ -1,8 +1,7 @@
 //! `kill_shell`: stops a background command.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 use workden_core::{
     ErrorKind, Sandbox,
     sandbox::{JobId, Killed},
@@ -17,7 +16,16 @@ struct Input {
     shell_id: String,
 }
 
-super::tool!(kill_shell, Input, BackgroundCommands, REPLACES, &["execute"], |_| {
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Output {
+    /// The id of the command.
+    shell_id: String,
+    /// Whether it ran and was stopped.
+    killed: bool,
+}
+
+super::tool!(kill_shell, "Stop background command", Input => Output, BackgroundCommands, REPLACES, &["execute"], |_| {
     "Stop a background command with every process that it started. Its output can still be read.".to_owned()
 });
 
@@ -33,5 +41,5 @@ async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, Too
         true => format!("Killed background shell {id}."),
         false => format!("Background shell {id} was already finished or unknown."),
     };
-    Ok(ToolAnswer::text(text).structured(json!({ "shell_id": id, "killed": killed })))
+    Ok(ToolAnswer::text(text).data(&Output { shell_id: id.0, killed }))
 }

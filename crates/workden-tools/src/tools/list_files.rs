@@ -1,7 +1,7 @@
 //! `list_files`: lists the files below a directory.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use workden_core::{BackendExt, search::GlobRequest};
 
@@ -26,7 +26,19 @@ fn all_files() -> String {
     "**/*".to_owned()
 }
 
-super::tool!(list_files, Input, Files, READS, &["glob"], |_| {
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Output {
+    /// The paths, sorted.
+    files: Vec<String>,
+    /// Files that are not shown.
+    left_out: u64,
+    /// Why the list is incomplete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+super::tool!(list_files, "List files", Input => Output, Files, READS, &["glob"], |_| {
     "List all files below a directory as a sorted JSON array of paths, hidden files included. With a pattern, only files \
      that match."
         .to_owned()
@@ -45,11 +57,8 @@ async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, Too
     if left_out > 0 {
         text.push_str(&format!("\n... and {left_out} more; a narrower path or pattern shows them"));
     }
-    let notes = search_notes(found.skipped, found.completeness);
+    let notes = search_notes(context.options.dialect, found.skipped, found.completeness);
     text.push_str(&notes);
-    let mut structured = json!({ "files": paths, "left_out": left_out });
-    if !notes.is_empty() {
-        structured["note"] = notes.trim().into();
-    }
-    Ok(ToolAnswer::text(text).structured(structured))
+    let files = paths.into_iter().map(str::to_owned).collect();
+    Ok(ToolAnswer::text(text).data(&Output { files, left_out, note: super::as_note(&notes) }))
 }

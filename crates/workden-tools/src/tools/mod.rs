@@ -24,13 +24,13 @@ use std::{borrow::Cow, fmt::Write, future::Future, pin::Pin, sync::OnceLock};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use workden_core::{
-    Backend, Completeness, Error, ErrorKind, Link, Result as CoreResult, Symlink, VirtualPath, escape, search::Skipped,
-    settled,
+    Backend, Completeness, Error, ErrorKind, Link, Result as CoreResult, Symlink, VirtualPath, escape,
+    sandbox::CommandFacts, search::Skipped, settled,
 };
 
 use crate::{
-    Annotations, EditFormat, ExtraTool, Profile, ToolAnswer, ToolFailure, ToolSpec, ToolTarget, ToolsetOptions,
-    arguments, tool_context::ToolContext,
+    Annotations, Dialect, EditFormat, ExtraTool, Profile, ToolAnswer, ToolFailure, ToolSpec, ToolTarget,
+    ToolsetOptions, arguments, tool_context::ToolContext,
 };
 
 type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolAnswer, ToolFailure>> + Send + 'a>>;
@@ -39,6 +39,7 @@ type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolAnswer, ToolFailure
 #[derive(Debug)]
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
+    title: &'static str,
     describe: fn(&OfferedTools<'_>) -> String,
     annotations: Annotations,
     /// The operations of a ruleset that it needs. The tool is not offered if one of them is denied everywhere.
@@ -46,6 +47,8 @@ pub(crate) struct Tool {
     needs: Needs,
     make_schema: fn() -> Value,
     schema: OnceLock<Value>,
+    /// The schema of its answers; `None` for a tool that answers with text.
+    make_output_schema: Option<fn() -> Value>,
     /// Runs the tool with checked arguments.
     pub(crate) run: for<'a> fn(&'a ToolContext<'a>, &'a Value) -> ToolFuture<'a>,
 }
@@ -64,8 +67,10 @@ impl Tool {
         let own = || (self.describe)(offered);
         ToolSpec {
             name: self.name.to_owned(),
+            title: self.title.to_owned(),
             description: offered.options.descriptions.get(self.name).cloned().unwrap_or_else(own),
-            input_schema: self.schema().clone(),
+            input_schema: offered.options.dialect.schema(self.name, self.schema()),
+            output_schema: self.make_output_schema.map(|make| make()),
             annotations: self.annotations,
         }
     }
@@ -85,6 +90,8 @@ impl Tool {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OfferedTools<'a> {
     pub(crate) options: &'a ToolsetOptions,
+    /// The place where commands run.
+    pub(crate) facts: &'a CommandFacts,
     pub(crate) tools: &'a [&'static Tool],
 }
 
@@ -105,17 +112,26 @@ impl OfferedTools<'_> {
     }
 }
 
-/// Defines a tool. The input type gives the schema and the typed arguments of the function `call`.
+/// Defines a tool. The input type gives the schema and the typed arguments of the function `call`; the output type gives
+/// the schema of its data. `=> text` is a tool that answers with text.
 macro_rules! tool {
-    ($name:ident, $input:ty, $needs:ident, $annotations:ident, $demands:expr, $describe:expr) => {
+    ($name:ident, $title:literal, $input:ty => text, $($rest:tt)+) => {
+        super::tool!(@ $name, $title, $input, None, $($rest)+);
+    };
+    ($name:ident, $title:literal, $input:ty => $output:ty, $($rest:tt)+) => {
+        super::tool!(@ $name, $title, $input, Some(crate::arguments::output_schema_of::<$output>), $($rest)+);
+    };
+    (@ $name:ident, $title:literal, $input:ty, $output:expr, $needs:ident, $annotations:ident, $demands:expr, $describe:expr) => {
         pub(in crate::tools) static TOOL: super::Tool = super::Tool {
             name: stringify!($name),
+            title: $title,
             describe: $describe,
             annotations: crate::Annotations::$annotations,
             demands: $demands,
             needs: super::Needs::$needs,
             make_schema: crate::arguments::schema_of::<$input>,
             schema: std::sync::OnceLock::new(),
+            make_output_schema: $output,
             run: |context, arguments| {
                 Box::pin(async move {
                     let input: $input = super::parsed(&TOOL, arguments)?;
@@ -226,7 +242,7 @@ fn escaped_name(name: &str) -> Cow<'_, str> {
 }
 
 /// Notes on an incomplete search.
-fn search_notes(skipped: Skipped, completeness: Completeness) -> String {
+fn search_notes(dialect: Dialect, skipped: Skipped, completeness: Completeness) -> String {
     let mut notes = String::new();
     match completeness {
         Completeness::Complete => {}
@@ -238,18 +254,23 @@ fn search_notes(skipped: Skipped, completeness: Completeness) -> String {
         }
     }
     if skipped.needs_approval > 0 {
-        let files = skipped.needs_approval;
-        let _ = write!(notes, "\n({files} file(s) skipped: reading them needs approval)");
+        let files = dialect.counted(skipped.needs_approval, "file");
+        let _ = write!(notes, "\n({files} skipped: reading them needs approval)");
     }
     if skipped.unreadable > 0 {
-        let count = skipped.unreadable;
-        let _ = write!(notes, "\n({count} file(s) or directories skipped: they could not be read)");
+        let files = dialect.counted(skipped.unreadable, "file");
+        let _ = write!(notes, "\n({files} or directories skipped: they could not be read)");
     }
     if skipped.too_large > 0 {
-        let files = skipped.too_large;
-        let _ = write!(notes, "\n({files} file(s) skipped: too large to search)");
+        let files = dialect.counted(skipped.too_large, "file");
+        let _ = write!(notes, "\n({files} skipped: too large to search)");
     }
     notes
+}
+
+/// The notes as data, if there are any.
+fn as_note(notes: &str) -> Option<String> {
+    (!notes.is_empty()).then(|| notes.trim().to_owned())
 }
 
 /// Refuses a directory: a tool for files moves or deletes one file.

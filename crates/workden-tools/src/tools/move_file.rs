@@ -1,8 +1,7 @@
 //! `move_file`: moves or renames a file.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 use workden_core::{Backend, IfExists, Symlink, settled};
 
 use crate::{ToolAnswer, ToolFailure, filesystem_errors::FileAction, tool_context::ToolContext};
@@ -16,7 +15,16 @@ struct Input {
     destination: String,
 }
 
-super::tool!(move_file, Input, Files, CHANGES, &["ls", "read", "delete", "write"], |_| {
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Output {
+    /// The moved file.
+    from: String,
+    /// Its new path.
+    to: String,
+}
+
+super::tool!(move_file, "Move file", Input => Output, Files, CHANGES, &["ls", "read", "delete", "write"], |_| {
     "Move or rename a file. Missing directories are created; an existing destination is never replaced.".to_owned()
 });
 
@@ -33,5 +41,6 @@ async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, Too
     })
     .map_err(failed)?;
     context.agent.seen_files.record_move(&at.real, &real);
-    Ok(ToolAnswer::text(format!("Moved {source} to {destination}")).structured(json!({ "from": from, "to": to })))
+    Ok(ToolAnswer::text(format!("Moved {source} to {destination}"))
+        .data(&Output { from: from.to_string(), to: to.to_string() }))
 }

@@ -27,7 +27,7 @@ struct Edit {
     replace_all: bool,
 }
 
-super::tool!(multi_edit, Input, Files, CHANGES, &["read", "edit"], |_| {
+super::tool!(multi_edit, "Edit file in several places", Input => super::edit_file::Output, Files, CHANGES, &["read", "edit"], |_| {
     "Make several replacements in one file, in the order given. If one of them fails, none is made.".to_owned()
 });
 
@@ -38,5 +38,5 @@ async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, Too
     };
     let change = Change::Replace(input.edits.into_iter().map(replacement).collect());
     let changed = context.change(&input.path, &change).await?;
-    Ok(super::edit_file::answer(context, &input.path, &changed.outcome))
+    Ok(super::edit_file::answer(context, &input.path, &changed))
 }

@@ -26,7 +26,7 @@ struct Input {
     wait: u64,
 }
 
-super::tool!(read_output, Input, BackgroundCommands, READS_NEWS, &["execute"], |_| {
+super::tool!(read_output, "Read output of background command", Input => text, BackgroundCommands, READS_NEWS, &["execute"], |_| {
     "Read the output of a background command since the last read, and its state. With wait, the answer comes as soon as \
      there is new output."
         .to_owned()
@@ -35,7 +35,8 @@ super::tool!(read_output, Input, BackgroundCommands, READS_NEWS, &["execute"], |
 async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, ToolFailure> {
     let id = JobId(input.shell_id);
     let offset = input.offset.unwrap_or_else(|| context.agent.read_offset(&id));
-    let read = JobRead::from(offset).wait(Duration::from_secs(input.wait.min(60)));
+    let most = context.options.output_chars() as u64;
+    let read = JobRead::from(offset).most(most).wait(Duration::from_secs(input.wait.min(60)));
     let output = context.commands()?.read_job(&id, &read).await?;
     if input.offset.is_none() {
         context.agent.record_read(id.clone(), output.next);
@@ -61,7 +62,6 @@ async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, Too
         "shell_id": id,
         "running": exit_code.is_none(),
         "exit_code": exit_code,
-        "output": body,
         "next_offset": output.next,
     })))
 }

@@ -1,8 +1,7 @@
 //! `run_in_background`: starts a command and returns at once.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 use workden_core::{Sandbox, sandbox::JobRequest};
 
 use crate::{ToolAnswer, ToolFailure, tool_context::ToolContext};
@@ -14,8 +13,17 @@ struct Input {
     command: String,
 }
 
-super::tool!(run_in_background, Input, BackgroundCommands, RUNS, &["execute"], |_| {
-    "Start a shell command and continue while it runs: a server, a watcher, a long build. The answer has its id: \
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Output {
+    /// The id for read_output and kill_shell.
+    shell_id: String,
+    /// The process id in the sandbox.
+    pid: u32,
+}
+
+super::tool!(run_in_background, "Start background command", Input => Output, BackgroundCommands, RUNS, &["execute"], |_| {
+    "Start a command in a shell and continue while it runs: a server, a watcher, a long build. The answer has its id: \
      read_output shows its output, and kill_shell stops it. It runs until it ends, is stopped, or the sandbox ends."
         .to_owned()
 });
@@ -29,5 +37,5 @@ async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, Too
         id = job.id,
         pid = job.pid
     );
-    Ok(ToolAnswer::text(text).structured(json!({ "shell_id": job.id, "pid": job.pid })))
+    Ok(ToolAnswer::text(text).data(&Output { shell_id: job.id.0, pid: job.pid }))
 }

@@ -50,7 +50,14 @@ pub(crate) fn both(options: &ToolsetOptions) -> [Desk; 2] {
 
 impl Desk {
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolFailure> {
-        self.tools.call(tool, arguments).await
+        let answer = self.tools.call(tool, arguments).await?;
+        let spec = self.tools.list().iter().find(|spec| spec.name == tool).unwrap();
+        match (&spec.output_schema, &answer.structured) {
+            (Some(schema), Some(data)) => conforms(data, schema),
+            (Some(_), None) => panic!("{tool} answers without data"),
+            (None, _) => {}
+        }
+        Ok(answer)
     }
 
     /// Checks the text of a call that must succeed.
@@ -63,5 +70,34 @@ impl Desk {
     pub(crate) async fn refuses(&self, tool: &str, arguments: Value, kind: ErrorKind, expected: &str) {
         let failure = self.call(tool, arguments.clone()).await.unwrap_err();
         assert_eq!((failure.kind, failure.text.as_str()), (kind, expected), "{tool} {arguments}");
+    }
+}
+
+/// Checks data against the part of JSON Schema that the schemas of answers use.
+fn conforms(data: &Value, schema: &Value) {
+    let kind = match data {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    assert_eq!(schema["type"], kind, "{data} against {schema}");
+    match data {
+        Value::Array(items) => items.iter().for_each(|item| conforms(item, &schema["items"])),
+        Value::Object(fields) => {
+            assert_eq!(schema["additionalProperties"], false, "{schema}");
+            for (name, field) in fields {
+                conforms(
+                    field,
+                    schema["properties"].get(name).unwrap_or_else(|| panic!("`{name}` is not in {schema}")),
+                );
+            }
+            let required = schema["required"].as_array().into_iter().flatten();
+            let missing = required.filter_map(Value::as_str).find(|name| !fields.contains_key(*name));
+            assert_eq!(missing, None, "{data} against {schema}");
+        }
+        _ => {}
     }
 }

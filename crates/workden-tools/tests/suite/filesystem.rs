@@ -30,11 +30,11 @@ async fn they_answer_in_the_words_that_their_users_know() {
         let read = desk.call("read_file", json!({ "path": "in/a.md", "max_chars": 5, "offset": 1 })).await.unwrap();
         let expected =
             json!({ "content": "éllo ", "truncated": true, "total_chars": 12, "offset": 1, "chars_read": 5 });
-        assert_eq!(read.structured, Some(expected.clone()));
         assert_eq!(serde_json::from_str::<serde_json::Value>(&read.text).unwrap(), expected);
+        assert_eq!(read.structured.unwrap().get("content"), None, "the text is not sent twice");
         let past = desk.call("read_file", json!({ "path": "in/a.md", "offset": 100 })).await.unwrap();
         let expected = json!({ "content": "", "truncated": false, "total_chars": 12, "offset": 100, "chars_read": 0 });
-        assert_eq!(past.structured, Some(expected));
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&past.text).unwrap(), expected);
         let edit = json!({ "path": "in/a.md", "old_text": "wörld", "new_text": "du" });
         desk.says("edit_file", edit, "Edited in/a.md: replaced 5 chars with 2 chars").await;
         let copy = json!({ "source": "in/a.md", "destination": "out/.b.md" });

@@ -69,8 +69,8 @@ async fn execute_answers_with_output_or_what_went_wrong() {
     let slow = json!({ "command": "echo started; sleep 60", "timeout": 1 });
     says(&tools, "execute", slow, "Command timed out after 1 seconds (exit code 124):\nstarted\n").await;
     let answer = tools.call("execute", run("echo x; exit 2")).await.unwrap();
-    let structured = answer.structured.unwrap();
-    assert_eq!((&structured["exit_code"], &structured["output"]), (&json!(2), &json!("x\n")));
+    let facts = answer.structured.unwrap();
+    assert_eq!((&facts["exit_code"], facts.get("output")), (&json!(2), None), "the text is not repeated");
     // A `cd` lasts as long as its shell.
     tools.call("execute", run("mkdir d && cd d && touch here")).await.unwrap();
     says(&tools, "execute", run("ls"), "d\n").await;
@@ -83,7 +83,7 @@ async fn a_flood_is_bounded_and_its_rest_can_be_read() {
     let tools = place.tools();
     let flood = json!({ "command": "echo first; seq 1 400000; echo last" });
     let answer = tools.call("execute", flood).await.unwrap();
-    assert!(answer.text.len() < 110_000, "{}", answer.text.len());
+    assert!(answer.text.len() < 31_000, "{}", answer.text.len());
     assert!(answer.text.starts_with("first\n1\n") && answer.text.ends_with("\n400000\nlast\n"));
     let note = answer.text.lines().find(|line| line.contains("left out")).unwrap();
     let id = note.split('`').rev().nth(1).unwrap();
@@ -337,7 +337,7 @@ async fn a_sandbox_with_other_places_mounted_has_commands() {
     let workspace = place.builder().mount_backend("/notes", memory()).build().unwrap();
     let tools = workspace.toolset(ToolsetOptions::default()).unwrap();
     tools.call("write_file", json!({ "path": "/notes/a.md", "content": "x" })).await.unwrap();
-    says(&tools, "ls", json!({ "path": "/notes" }), "Contents of /notes:\n  a.md (1 bytes)").await;
+    says(&tools, "ls", json!({ "path": "/notes" }), "Contents of /notes:\n  a.md (1 byte)").await;
     says(&tools, "execute", json!({ "command": "echo here" }), "here\n").await;
 }
 

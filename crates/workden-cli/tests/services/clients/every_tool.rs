@@ -34,7 +34,9 @@ impl Calls<'_> {
     /// Asserts that every tool was called.
     fn were_all(self) {
         let listed = self.client.tools();
-        let described = |tool: &&Value| tool["inputSchema"]["type"] == "object" && tool["description"].is_string();
+        let described = |tool: &&Value| {
+            tool["inputSchema"]["type"] == "object" && tool["description"].is_string() && tool["title"].is_string()
+        };
         assert_eq!(listed.iter().filter(described).count(), listed.len(), "{listed:?}");
         let listed: BTreeSet<String> = listed.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
         assert_eq!(self.called, listed);
@@ -56,8 +58,7 @@ fn console(client: &mut dyn Client, served: &Served) {
     den.says("glob", json!({ "pattern": "**/*.txt" }), "/workspace/src/c.txt");
     den.says("grep", json!({ "pattern": "zw.i", "output_mode": "content" }), "/workspace/src/a.txt:2: zwei");
     den.says("delete_file", json!({ "path": "src/c.txt" }), "src/c.txt");
-    let ran = den.says("execute", json!({ "command": "cat src/*.txt; whoami; exit 3" }), "eins\nzwei\nagent\n");
-    assert_eq!(ran["exit_code"], 3);
+    den.says("execute", json!({ "command": "cat src/*.txt; whoami; exit 3" }), "(exit code 3):\neins\nzwei\nagent\n");
     let job = den.says("run_in_background", json!({ "command": "echo started; exec sleep 600" }), "");
     let id = job["shell_id"].as_str().unwrap();
     den.says("list_shells", json!({}), id);
@@ -84,8 +85,7 @@ fn hashline(client: &mut dyn Client, served: &Served) {
 fn documents(client: &mut dyn Client, served: &Served) {
     let mut den = Calls { client, called: BTreeSet::new() };
     den.says("write_file", json!({ "path": "in/a.md", "content": "wörld\n" }), "Written 6 characters to in/a.md");
-    let read = den.says("read_file", json!({ "path": "in/a.md", "max_chars": 2 }), "wö");
-    assert_eq!((&read["content"], &read["truncated"]), (&json!("wö"), &json!(true)));
+    den.says("read_file", json!({ "path": "in/a.md", "max_chars": 2 }), r#""content":"wö","truncated":true"#);
     let edit = json!({ "path": "in/a.md", "old_text": "wörld", "new_text": "du" });
     den.says("edit_file", edit, "Edited in/a.md");
     den.says("copy_file", json!({ "source": "in/a.md", "destination": "b.md" }), "Copied in/a.md to b.md");

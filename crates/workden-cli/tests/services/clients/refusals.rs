@@ -13,7 +13,6 @@ use crate::clients::{
 fn is_denied(client: &mut dyn Client) {
     let denied = client.call("read_file", &json!({ "path": ".env" }));
     assert!(denied["isError"] == true && text(&denied).contains("the policy denies it"), "{denied}");
-    assert_eq!(denied["structuredContent"]["kind"], "denied");
     let denied = client.call("execute", &json!({ "command": "rm -rf /" }));
     assert!(denied["isError"] == true && text(&denied).contains("dangerous"), "{denied}");
 }

@@ -19,12 +19,13 @@ fn without_a_terminal_a_call_is_refused_and_the_option_is_named() {
     let refused = project.tool("write_file", &write(), &[]);
     assert_eq!(refused.code, Some(1));
     assert!(refused.out.contains("without approval") && refused.out.contains("`--yes`"), "{refused:?}");
+    assert!(refused.out.contains("[[rules.write.rules]] with pattern = \"/workspace/a.md\""), "{refused:?}");
     assert!(!project.at("a.md").exists());
     let mut talk = project.jsonl(&[]);
     let answer = talk.ask(json!({ "id": 1, "tool": "execute", "args": { "command": "touch x" } }));
     assert_eq!((&answer["ok"], &answer["kind"]), (&json!(false), &json!("approval_needed")));
     assert!(answer["text"].as_str().unwrap().contains("`--yes`"), "{answer}");
-    assert_eq!(project.tool("write_file", &write(), &["--yes"]).printed(), "Wrote 1 lines to /workspace/a.md\n");
+    assert_eq!(project.tool("write_file", &write(), &["--yes"]).printed(), "Wrote 1 line to /workspace/a.md\n");
 }
 
 #[test]
@@ -106,6 +107,24 @@ fn always_is_for_the_session_and_for_the_same_call() {
     let line = format!("'{program}' tool --jsonl --jobs 1 < requests.jsonl > answers.jsonl");
     let (code, shown) = at_terminal(&project, &["a", "n"], &line);
     assert_eq!(code, Some(0), "{shown}");
+    let answers = project.read("answers.jsonl");
+    let ok: Vec<bool> = answers.lines().map(|line| line.contains("\"ok\":true")).collect();
+    assert_eq!(ok, [true, true, false], "{answers}\n{shown}");
+    assert_eq!(count(shown.as_bytes()), 2, "{shown}");
+}
+
+#[test]
+fn an_approval_can_be_for_all_commands_that_begin_alike() {
+    let project = Project::with_secret();
+    let request = |id: u32, command: &str| json!({ "id": id, "tool": "execute", "args": { "command": command } });
+    let lines = [request(1, "pytest -q"), request(2, "pytest tests"), request(3, "tox")];
+    let input = lines.map(|line| line.to_string() + "\n").concat();
+    std::fs::write(project.at("requests.jsonl"), input).unwrap();
+    let program = env!("CARGO_BIN_EXE_workden");
+    let line = format!("'{program}' tool --jsonl --jobs 1 < requests.jsonl > answers.jsonl");
+    let (code, shown) = at_terminal(&project, &["b", "n"], &line);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("every command that [b]egins with `pytest`, or "), "{shown}");
     let answers = project.read("answers.jsonl");
     let ok: Vec<bool> = answers.lines().map(|line| line.contains("\"ok\":true")).collect();
     assert_eq!(ok, [true, true, false], "{answers}\n{shown}");

@@ -58,7 +58,7 @@ fn arguments_come_from_the_command_line_or_from_input() {
     let arguments = json!({ "path": "long.txt", "content": "x".repeat(300_000) }).to_string();
     child.stdin.take().unwrap().write_all(arguments.as_bytes()).unwrap();
     let ran = Ran::of(child.wait_with_output().unwrap());
-    assert_eq!(ran.printed(), "Wrote 1 lines to /workspace/long.txt\n");
+    assert_eq!(ran.printed(), "Wrote 1 line to /workspace/long.txt\n");
     assert_eq!(project.read("long.txt").len(), 300_000);
     let nonsense = project.workden(&["tool", "ls", "path=."]);
     assert_eq!(nonsense.code, Some(2));

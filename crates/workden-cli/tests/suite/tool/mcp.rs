@@ -54,6 +54,34 @@ fn a_client_that_cannot_be_asked_hears_what_would_help() {
 }
 
 #[test]
+fn an_input_that_is_not_json_rpc_is_told() {
+    let project = Project::with_secret();
+    let mut child =
+        project.command(&["mcp"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"junk\n").unwrap();
+    let ended = child.wait_with_output().unwrap();
+    let told = String::from_utf8(ended.stderr).unwrap();
+    assert!(!ended.status.success() && told.contains("the input was not JSON-RPC"), "{told}");
+    assert_eq!(ended.stdout, b"");
+}
+
+#[test]
+fn an_output_is_sent_once_and_an_option_bounds_it() {
+    let project = Project::with_secret();
+    for (words, most) in [(&[][..], 37_000), (&["--max-output", "2000"], 4_000)] {
+        let words = [&["mcp", "--policy", "permissive"], words].concat();
+        let mut talk = Conversation::with(project.command(&words));
+        initialize(&mut talk);
+        let ran = call(&mut talk, "execute", &json!({ "command": "seq 1 60000" }));
+        let text = ran["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("[output is truncated in the middle: "), "{text}");
+        let message = ran.to_string();
+        assert!(message.len() < most, "{} characters of text, {} bytes of message", text.len(), message.len());
+        assert_eq!(talk.end(), Some(0));
+    }
+}
+
+#[test]
 fn a_client_that_goes_leaves_no_command_behind() {
     let (project, mark) = (Project::with_secret(), mark());
     let mut talk = Conversation::with(project.command(&["mcp", "--yes"]));

@@ -1,8 +1,7 @@
 //! `edit_file` of the filesystem profile: replaces the only occurrence of a text.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 use workden_core::text::{Change, Replacement};
 
 use crate::{ToolAnswer, ToolFailure, tool_context::ToolContext};
@@ -18,7 +17,15 @@ struct Input {
     new_text: String,
 }
 
-super::tool!(edit_file, Input, Files, CHANGES, &["read", "edit"], |_| {
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Output {
+    path: String,
+    old_chars: usize,
+    new_chars: usize,
+}
+
+super::tool!(edit_file, "Edit file", Input => Output, Files, CHANGES, &["read", "edit"], |_| {
     "Replace a text in a file. The old text must occur exactly once: add text around it until it does. An edit of a file \
      that changed since you read it is refused."
         .to_owned()
@@ -28,6 +35,9 @@ async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, Too
     let Input { path, old_text, new_text } = input;
     let (old, new) = (old_text.chars().count(), new_text.chars().count());
     context.change(&path, &Change::Replace(vec![Replacement::once(old_text, new_text)])).await?;
-    Ok(ToolAnswer::text(format!("Edited {path}: replaced {old} chars with {new} chars"))
-        .structured(json!({ "path": context.path(&path)?, "old_chars": old, "new_chars": new })))
+    Ok(ToolAnswer::text(format!("Edited {path}: replaced {old} chars with {new} chars")).data(&Output {
+        path: context.path(&path)?.to_string(),
+        old_chars: old,
+        new_chars: new,
+    }))
 }

@@ -27,7 +27,7 @@ fn default_chars() -> u64 {
     20_000
 }
 
-super::tool!(read_file, Input, Files, READS, &["read"], |_| {
+super::tool!(read_file, "Read file", Input => text, Files, READS, &["read"], |_| {
     "Read a text file, or a part of it. The answer is JSON: content, truncated (whether more follows), total_chars, \
      offset and chars_read. To continue, set offset to offset + chars_read."
         .to_owned()
@@ -43,12 +43,16 @@ async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, Too
     let (offset, shown, total) = match excerpt.extent {
         Extent::Chars { offset, shown, total } | Extent::Lines { offset, shown, total } => (offset, shown, total),
     };
-    let result = json!({
+    let mut result = json!({
         "content": excerpt.text,
         "truncated": offset.saturating_add(shown) < total,
         "total_chars": total,
         "offset": offset,
         "chars_read": shown,
     });
-    Ok(ToolAnswer::text(result.to_string()).structured(result))
+    let text = result.to_string();
+    if let Some(facts) = result.as_object_mut() {
+        facts.shift_remove("content");
+    }
+    Ok(ToolAnswer::text(text).structured(result))
 }

@@ -1,8 +1,7 @@
 //! `write_file` of the filesystem profile.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use crate::{ToolAnswer, ToolFailure, tool_context::ToolContext};
 
@@ -15,7 +14,14 @@ struct Input {
     content: String,
 }
 
-super::tool!(write_file, Input, Files, REPLACES, &["write"], |_| {
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Output {
+    path: String,
+    chars: usize,
+}
+
+super::tool!(write_file, "Write file", Input => Output, Files, REPLACES, &["write"], |_| {
     "Write a whole text file. An existing file is replaced; missing directories are created.".to_owned()
 });
 
@@ -24,5 +30,5 @@ async fn call(context: &ToolContext<'_>, input: Input) -> Result<ToolAnswer, Too
     let chars = input.content.chars().count();
     context.write(&path, input.content).await.map_err(|error| context.failed(&input.path, error))?;
     Ok(ToolAnswer::text(format!("Written {chars} characters to {}", input.path))
-        .structured(json!({ "path": path, "chars": chars })))
+        .data(&Output { path: path.to_string(), chars }))
 }
