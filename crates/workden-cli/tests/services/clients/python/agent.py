@@ -16,7 +16,7 @@ STEPS = [
     ("write_file", {"path": "hello.sh", "content": "echo hello\n"}, '"path":"/workspace/hello.sh"'),
     ("edit_file", {"path": "hello.sh", "old_string": "hello", "new_string": "hello, world"}, '"replaced":1'),
     ("grep", {"pattern": "hello, w", "output_mode": "content"}, "echo hello, world"),
-    ("execute", {"command": "sh hello.sh"}, '"output":"hello, world\\n"'),
+    ("execute", {"command": "sh hello.sh"}, "hello, world\n"),
     # A refusal also reaches the model, which continues.
     ("read_file", {"path": ".env"}, "the policy denies it"),
     ("read_file", {"path": "notes.md"}, "     1\tremember"),
