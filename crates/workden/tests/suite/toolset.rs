@@ -230,8 +230,8 @@ async fn what_a_search_passed_over_is_said_in_its_data_as_well() {
     for (tool, pattern) in [("glob", "*"), ("grep", "here"), ("list_files", "*")] {
         let answer = tools.call(tool, json!({ "pattern": pattern })).await.unwrap();
         let data = answer.structured.unwrap();
-        assert!(answer.text.contains("1 file(s) skipped"), "{tool}: {}", answer.text);
-        assert!(data["note"].as_str().unwrap().contains("1 file(s) skipped"), "{tool}: {data}");
+        assert!(answer.text.contains("1 file skipped"), "{tool}: {}", answer.text);
+        assert!(data["note"].as_str().unwrap().contains("1 file skipped"), "{tool}: {data}");
     }
 }
 
