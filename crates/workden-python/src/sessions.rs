@@ -23,8 +23,13 @@ use workden_core::{BackendExt, Error, ErrorKind, Result, forward_backend, forwar
 
 use crate::{asking, failure, foreign::Foreign, per_process::PerProcess, runtime};
 
-/// Code in Python has no deadline here: it has its own.
-const NO_DEADLINE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+/// Longer than any session lives.
+const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+/// How long code in Python may take to start a sandbox (an image may have to be built), to tell whether it lives, and to
+/// stop it. A sandbox that hangs must not keep the others from being cleaned up.
+const MOST_START: Duration = Duration::from_secs(30 * 60);
+const MOST_ANSWER: Duration = Duration::from_secs(60);
+const MOST_STOP: Duration = Duration::from_secs(2 * 60);
 
 /// Sandboxes of Python by session id.
 #[pyclass(frozen, module = "workden._native")]
@@ -144,7 +149,7 @@ forward_sandbox! {
             let object = Some(Arc::clone(&self.object));
             let idle = self.driver.call("idle_for", &self.name, object, |idle| idle.extract::<Option<f64>>()).await?;
             let gone = || Error::new(ErrorKind::Gone, "the sandbox is not alive");
-            Ok(Usage::default().idle(Duration::try_from_secs_f64(idle.ok_or_else(gone)?.max(0.0)).unwrap_or(NO_DEADLINE)))
+            Ok(Usage::default().idle(Duration::try_from_secs_f64(idle.ok_or_else(gone)?.max(0.0)).unwrap_or(FOREVER)))
         }
 
         async fn stop(&self) -> Result<()> {
@@ -163,11 +168,11 @@ impl Sessions {
         *locked(&self.driver.caller) = Some(TaskLocals::with_running_loop(py)?.copy_context(py)?);
         let made = self.manager.get_or_make(|| {
             let builder = SessionManager::builder(PythonLauncher(Arc::clone(&self.driver)))
-                .answer_deadline(NO_DEADLINE)
+                .answer_deadline(MOST_ANSWER)
                 .trust(Duration::ZERO)
                 .idle_clock(IdleClock::Sandbox)
-                .start_deadline(NO_DEADLINE)
-                .stop_deadline(NO_DEADLINE);
+                .start_deadline(MOST_START)
+                .stop_deadline(MOST_STOP);
             let missing = || Error::new(ErrorKind::Io, "the session manager did not start");
             builder.start().now_or_never().ok_or_else(missing)?.map(Arc::new)
         });
@@ -214,7 +219,7 @@ impl Sessions {
         runtime::awaitable(py, async move {
             let limit = |id: &SessionId| match limits.get(id.as_str()) {
                 Some(seconds) => Duration::try_from_secs_f64(seconds.max(0.0)).ok(),
-                None => Some(NO_DEADLINE),
+                None => Some(FOREVER),
             };
             Ok(manager.cleanup_idle_by(limit).await)
         })

@@ -209,7 +209,8 @@ fn assert_source_kept(project: &Path) {
     for name in ["src/a.txt", "src/deep/b.txt", "x.lock", "other-name"] {
         assert_eq!(read(name), "kept", "{name}");
     }
-    let names: Vec<_> = std::fs::read_dir(project.join("src")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let names: Vec<_> =
+        std::fs::read_dir(project.join("src")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names.len(), 2, "{names:?}");
     assert!(!project.join("moved").exists() && !project.join("linked").exists());
     // The rest of the project is as writable as before.
