@@ -43,9 +43,13 @@ pub(super) fn union(one: &WorkingDirectories, other: &WorkingDirectories) -> Wor
 
 /// Returns the targets of this path from each of these directories.
 pub(super) fn joined(from: &WorkingDirectories, to: &Word) -> WorkingDirectories {
-    let (WorkingDirectories::AnyOf(from), Word::Literal(to) | Word::Stamp(to)) = (from, to) else {
-        return WorkingDirectories::Unknown;
+    let to = match to {
+        Word::Literal(to) => to,
+        // A temporary directory, with letters and digits that do not matter.
+        Word::Stamp(to) if to.starts_with("/tmp/") => to,
+        _ => return WorkingDirectories::Unknown,
     };
+    let WorkingDirectories::AnyOf(from) = from else { return WorkingDirectories::Unknown };
     if to.starts_with('~') || to.is_empty() || to.len() > LONGEST {
         return WorkingDirectories::Unknown;
     }

@@ -169,7 +169,7 @@ const OPTIONS: &[(&[&str], &[&str])] = &[
             "--expose-gc",
         ],
     ),
-    (&["RUSTFLAGS", "RUSTDOCFLAGS"], &["-D", "-A", "-W", "warnings", "-Cdebuginfo", "-Copt-level", "-Ctarget-cpu"]),
+    (&["RUSTFLAGS", "RUSTDOCFLAGS"], &["-D", "-A", "-W", "warnings", "-Cdebuginfo=", "-Copt-level=", "-Ctarget-cpu="]),
     (&["MAKEFLAGS"], &["-j"]),
     (&["GOFLAGS"], &["-count=", "-mod=", "-race", "-v", "-tags=", "-short", "-run="]),
     (&["MAVEN_OPTS", "JAVA_TOOL_OPTIONS"], &["-Xmx", "-Xms", "-Xss", "-Dfile.encoding="]),
@@ -188,7 +188,11 @@ pub(super) fn is_harmless(name: &str, value: &str, directories: &WorkingDirector
     if let Some((_, options)) = OPTIONS.iter().find(|(names, _)| names.contains(&name)) {
         let is_plain = |word: &str| {
             let word = word.replace("$(nproc)", "4");
-            !word.contains(['$', '/', '@']) && options.iter().any(|option| word.starts_with(option))
+            let fits = |option: &&str| match option.ends_with(['=', 'D', 'A', 'W', 'j', 'x', 's']) {
+                true => word.starts_with(option),
+                false => word == **option,
+            };
+            !word.contains(['$', '/', '@']) && options.iter().any(fits)
         };
         return value.split_whitespace().all(is_plain);
     }

@@ -66,7 +66,13 @@ pub(super) fn text(parts: &[WordPart], scope: Scope<'_>) -> Option<String> {
             WordPart::Plain(piece) | WordPart::Quoted(piece) => text.push_str(piece),
             part => match scope.part(part)? {
                 Value::Text(piece) => text.push_str(&piece),
-                Value::Name(_) | Value::Names(_) | Value::Stamp(_) | Value::Words(_) | Value::Number | Value::Token => {
+                Value::Name(_)
+                | Value::Names(_)
+                | Value::Stamp(_)
+                | Value::Words(_)
+                | Value::Number
+                | Value::Count
+                | Value::Token => {
                     return None;
                 }
             },
@@ -93,7 +99,8 @@ pub(super) fn value(parts: &[WordPart], scope: Scope<'_>) -> Option<Value> {
     }
     let mut filled = parts.iter().filter(|part| !is_empty(part));
     if let (Some(only @ (WordPart::Parameter(_) | WordPart::Command { .. })), None) = (filled.next(), filled.next()) {
-        return scope.part(only);
+        // Words of an array become one text.
+        return scope.part(only).filter(|value| !matches!(value, Value::Words(_)));
     }
     if parts.iter().any(|part| matches!(part, WordPart::Number | WordPart::Arithmetic(_)))
         && parts.iter().filter(|part| !is_empty(part)).count() == 1
@@ -152,8 +159,10 @@ fn pieces(parts: &[WordPart], scope: Scope<'_>) -> Vec<Piece> {
                 _ => Splitting::Whole,
             };
             match scope.part(part) {
-                // A number alone does not matter; as a part of a name it decides which file it is.
-                Some(Value::Number) if alone => Piece::Atoms(vec![Atom::Fixed('0')]),
+                // The status of a command alone does not matter; other numbers could be a process or a mode.
+                Some(Value::Number) if alone && matches!(part, WordPart::Number) => {
+                    Piece::Atoms(vec![Atom::Fixed('0')])
+                }
                 value => piece(value, splitting),
             }
         }
@@ -177,7 +186,7 @@ fn piece(value: Option<Value>, splitting: Splitting) -> Piece {
         (Some(Value::Name(pattern)), Splitting::Whole) => Piece::Name(pattern),
         (Some(Value::Name(pattern)), Splitting::Splits) => Piece::Names(vec![pattern]),
         (Some(Value::Names(patterns)), _) => Piece::Names(patterns),
-        (Some(Value::Number), _) => Piece::Stamp("*".to_owned()),
+        (Some(Value::Number | Value::Count), _) => Piece::Stamp("*".to_owned()),
         (Some(Value::Stamp(pattern)), _) => Piece::Stamp(pattern),
         (Some(Value::Token), _) => Piece::Token,
         (Some(Value::Words(_)) | None, _) => Piece::Unknown,
@@ -250,26 +259,32 @@ fn composed(pieces: &[Piece], written: &str) -> Vec<Word> {
         }
         names = names.iter().flat_map(|start| more.iter().map(move |end| format!("{start}{end}"))).collect();
     }
-    // What a token is put together with does not make it an option or a path that is known.
+    let is_literal = |piece: &Piece| matches!(piece, Piece::Atoms(atoms) if !atoms.is_empty());
+    let first = pieces.iter().find(|piece| !matches!(piece, Piece::Atoms(atoms) if atoms.is_empty()));
+    // A value that is empty would leave an absolute path, and one behind a dash another option.
+    let follows_slash = pieces.iter().skip_while(|piece| !matches!(piece, Piece::Names(_) | Piece::Stamp(_))).nth(1);
+    let follows_slash = matches!(follows_slash, Some(Piece::Atoms(atoms)) if matches!(atoms.first(), Some(Atom::Live('/') | Atom::Fixed('/'))));
+    let is_absolute = |name: &String| follows_slash && !name.starts_with("/tmp/");
+    let begins_open = first.is_some_and(|piece| !is_literal(piece) && !matches!(piece, Piece::Name(_)));
+    let is_option = |name: &String| {
+        let known = name.split('*').next().unwrap_or_default();
+        name.starts_with('-') && !(known.len() == 2 && known != "--") && !known.contains('=')
+    };
+    if begins_open && names.iter().any(is_absolute) || (stamped || token) && names.iter().any(is_option) {
+        return unknown();
+    }
     if token {
-        let is_option = |name: &String| name.starts_with('-') && !name.contains(['=', ' ']);
-        let is_odd = pieced || names.iter().any(is_option);
-        return if is_odd { unknown() } else { vec![Word::Token(written.to_owned())] };
+        return if pieced { unknown() } else { vec![Word::Token(written.to_owned())] };
     }
     globs |= pieces.iter().any(|piece| match piece {
         Piece::Atoms(atoms) => atoms.iter().any(|atom| matches!(atom, Atom::Live('*' | '?'))),
         _ => false,
     });
     if stamped && !pieced && !globs {
-        let is_sentence = names.iter().any(|name| name.contains(' '));
-        // A number or a date in a sentence is no part of a name.
+        let is_bare = |name: &String| name.trim_matches('*').is_empty();
         return names
             .into_iter()
-            .map(|name| match is_sentence {
-                true => Word::Literal(name.replace('*', "0")),
-                false if name.trim_matches('*').is_empty() => Word::Token(written.to_owned()),
-                false => Word::Stamp(name),
-            })
+            .map(|name| if is_bare(&name) { Word::Token(written.to_owned()) } else { Word::Stamp(name) })
             .collect();
     }
     names.into_iter().map(|name| if pieced { Word::Pieces(name) } else { Word::Pattern(name) }).collect()

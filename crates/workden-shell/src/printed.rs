@@ -12,8 +12,6 @@ use crate::{
 
 /// Programs that print some of the lines that they read.
 const FILTERS: &[&str] = &["sort", "uniq", "head", "tail", "shuf", "tac"];
-/// Subcommands of git that print names of revisions.
-const REVISIONS: &[&str] = &["merge-base", "describe", "rev-list", "symbolic-ref"];
 
 /// Returns the output of a script, without its last line break.
 pub(super) fn printed(script: &Script, scope: Scope<'_>) -> Option<Value> {
@@ -59,12 +57,20 @@ pub(super) fn by_command(
     }
     let mut fed = input == StandardInput::Fed;
     let mut document = None;
+    let mut is_redirected = false;
     for redirect in &simple.redirects {
         let errors = redirect.from == RedirectSource::Number("2".to_owned());
         match &redirect.to {
             RedirectTarget::Write(_) if errors => {}
-            RedirectTarget::Read(_) => fed = true,
-            RedirectTarget::HereDocument(text) => document = Some(text),
+            RedirectTarget::Read(_) if redirect.from == RedirectSource::Usual => {
+                fed = true;
+                is_redirected = true;
+            }
+            RedirectTarget::HereDocument(text)
+                if redirect.from == RedirectSource::Usual && simple.redirects.len() == 1 =>
+            {
+                document = Some(text);
+            }
             // Errors among the output are not of its form.
             _ => return None,
         }
@@ -72,7 +78,7 @@ pub(super) fn by_command(
     let words = simple.words.iter().flat_map(|word| expansion::expanded(word, BraceExpansion::Expand, scope));
     let argv: Vec<Word> = words.collect();
     let (program, words) = argv.split_first()?;
-    let name = wrappers::program(program)?;
+    let name = wrappers::program(program).filter(|name| !scope.functions.contains(*name))?;
     let texts: Vec<&str> = words.iter().map(Word::shown).collect();
     let is_literal = words.iter().all(|word| word.literal().is_some());
     match (name, texts.as_slice()) {
@@ -84,30 +90,59 @@ pub(super) fn by_command(
             None => None,
         },
         ("pwd", []) => scope.directory(),
-        ("nproc", _) | ("id", ["-u" | "-g"]) | ("date", ["+%s" | "+%s%N"]) => Some(Value::Number),
+        ("nproc", []) | ("id", ["-u" | "-g"]) | ("date", ["+%s" | "+%s%N"]) => Some(Value::Count),
         ("seq", words)
             if words.iter().all(|word| is_option_or_number(word) && (*word == "-w" || !word.starts_with('-'))) =>
         {
-            Some(Value::Number)
+            Some(Value::Count)
         }
-        ("wc", options) if fed && options.iter().all(|word| word.starts_with('-')) && is_literal => Some(Value::Number),
+        ("wc", ["-l" | "-c" | "-w" | "-m"]) if fed => Some(Value::Count),
         ("date", [format] | ["-u", format]) => is_name_of_time(format).then(|| Value::Stamp("*".to_owned())),
-        ("printf", ["%03d" | "%02d" | "%d" | "%04d", _]) => Some(Value::Stamp("*".to_owned())),
+        ("printf", ["%03d" | "%02d" | "%04d", number]) if is_count(number, words.get(1)) => {
+            Some(Value::Stamp("*".to_owned()))
+        }
         ("whoami", []) | ("uname", ["-s" | "-m" | "-r"]) => Some(Value::Token),
         ("mktemp", arguments) if is_literal && !scope.assigned.contains("TMPDIR") => temporary(arguments),
         ("basename", [path, suffix @ ..]) if suffix.len() < 2 => base_name(words.first()?, path, suffix),
         ("dirname", [path]) => directory_name(words.first()?, path),
         ("git", arguments) => by_git(arguments, words),
         ("find", _) => found(words),
-        ("ls", _) => listed(words),
-        ("grep", arguments) if fed && is_filter(arguments) => piped,
-        ("grep", [count, ..]) if fed && *count == "-c" && words.len() == 2 => Some(Value::Number),
-        ("grep", ["-c", _, _]) => Some(Value::Number),
+        ("ls", _) if !words.iter().any(|word| matches!(word, Word::Pieces(_))) => listed(words),
+        ("grep", arguments) if fed && is_filter(arguments) => lines(piped, is_redirected),
+        ("grep", ["-c", _]) if fed => Some(Value::Count),
+        ("grep", ["-c", text, _]) if is_literal && !text.starts_with('-') => Some(Value::Count),
         ("rg" | "grep" | "fd" | "fdfind", arguments) if is_literal => matching_files(name, arguments),
-        ("tr", ["\\n", " "]) => piped,
-        (name, options) if FILTERS.contains(&name) && options.iter().all(|word| is_option_or_number(word)) => piped,
+        ("tr", ["\\n", " "]) => lines(piped, is_redirected),
+        (name, options) if FILTERS.contains(&name) && selects_lines(options) => lines(piped, is_redirected),
         _ => None,
     }
+}
+
+/// Returns what a filter of lines leaves: some of the names, but no known text.
+fn lines(piped: Option<Value>, is_redirected: bool) -> Option<Value> {
+    piped.filter(|value| {
+        !is_redirected && matches!(value, Value::Names(_) | Value::Token | Value::Count | Value::Stamp(_))
+    })
+}
+
+/// Whether a filter has only options that select or sort whole lines.
+fn selects_lines(options: &[&str]) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_plain = |word: &&str| {
+        let letters = word.strip_prefix('-').unwrap_or_default();
+        matches!(letters, "r" | "u" | "n" | "V" | "rn" | "nr")
+            || is_number(letters)
+            || letters.strip_prefix('n').is_some_and(is_number)
+    };
+    match options {
+        ["-n", count] => is_number(count),
+        options => options.iter().all(is_plain) && !options.contains(&"-n") || options == ["-n"],
+    }
+}
+
+/// Whether a word is digits.
+fn is_count(text: &str, word: Option<&Word>) -> bool {
+    matches!(word, Some(Word::Literal(_) | Word::Token(_))) && !text.starts_with('-')
 }
 
 fn is_option_or_number(word: &str) -> bool {
@@ -121,20 +156,20 @@ fn is_filter(arguments: &[&str]) -> bool {
     operands.len() == 1 && options.iter().all(|word| matches!(*word, "-v" | "-i" | "-E" | "-F" | "-w" | "-vE" | "-iE"))
 }
 
-/// Whether `date` prints a name: digits and marks, but no blank and no slash.
+/// Whether `date` prints digits and marks, with no blank, no slash and no letters of the author.
 fn is_name_of_time(format: &str) -> bool {
     let Some(format) = format.strip_prefix('+') else { return false };
     let mut characters = format.chars();
     while let Some(character) = characters.next() {
         let fits = match character {
             '%' => characters.next().is_some_and(|letter| "YmdHMSsFjNyUT".contains(letter)),
-            character => character.is_ascii_alphanumeric() || "-_:.".contains(character),
+            character => character.is_ascii_digit() || "-_:.TZ".contains(character),
         };
         if !fits {
             return false;
         }
     }
-    !format.is_empty() && !format.starts_with(['.', '-'])
+    format.starts_with('%')
 }
 
 /// Returns the name that `mktemp` makes.
@@ -152,23 +187,22 @@ fn temporary(arguments: &[&str]) -> Option<Value> {
     let end = start + template[start..].find(|c| c != 'X').unwrap_or(template.len() - start);
     let name = format!("{}*{}{suffix}", &template[..start], &template[end..]);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-*".contains(c);
-    (name.chars().all(is_plain) && !name.contains("..")).then_some(Value::Stamp(name))
+    (name.starts_with("/tmp/") && name.chars().all(is_plain) && !name.contains("..")).then_some(Value::Stamp(name))
 }
 
 fn base_name(word: &Word, path: &str, suffix: &[&str]) -> Option<Value> {
     match word {
         Word::Literal(_) if !path.starts_with('-') => {
-            let name = path.trim_end_matches('/').rsplit('/').next()?;
+            let name = path.trim_end_matches('/').rsplit('/').next().filter(|name| !name.is_empty())?;
             let suffix = suffix.first().copied().unwrap_or_default();
             let bare = name.strip_suffix(suffix).filter(|bare| !bare.is_empty()).unwrap_or(name);
             Some(Value::Text(bare.to_owned()))
         }
         Word::Pattern(pattern) | Word::Pieces(pattern) => {
-            let is_hidden = pattern.rsplit('/').next().is_none_or(|name| name.starts_with('.'));
+            let is_hidden = pattern.rsplit('/').next().is_none_or(|name| name.starts_with('.') || !name.contains('*'));
             (!is_hidden).then(|| Value::Name("*".to_owned()))
         }
-        Word::Stamp(_) => Some(Value::Stamp("*".to_owned())),
-        Word::Literal(_) | Word::Token(_) | Word::Unknown(_) => None,
+        Word::Literal(_) | Word::Stamp(_) | Word::Token(_) | Word::Unknown(_) => None,
     }
 }
 
@@ -184,58 +218,102 @@ fn directory_name(word: &Word, path: &str) -> Option<Value> {
 }
 
 fn by_git(arguments: &[&str], words: &[Word]) -> Option<Value> {
-    let is_literal = words.iter().all(|word| word.literal().is_some());
+    if words.iter().any(|word| word.literal().is_none()) {
+        return None;
+    }
     let (subcommand, arguments) = arguments.split_first()?;
-    let is_operand = |word: &&str| !word.starts_with('-');
-    match *subcommand {
-        "rev-parse" => {
-            let names = ["--short", "--abbrev-ref", "--verify", "-q"];
-            let fits = |word: &&str| is_operand(word) || names.iter().any(|name| word.starts_with(name));
-            let named = arguments.iter().any(|word| word.starts_with("--abbrev-ref"));
-            let value = if named { Value::Token } else { Value::Stamp("*".to_owned()) };
-            (!arguments.is_empty() && arguments.iter().all(fits)).then_some(value)
+    let has_format = |word: &&str| word.starts_with("--format") || word.starts_with("--pretty");
+    match (*subcommand, arguments) {
+        // Other names are printed as they are, whether or not they are revisions.
+        ("rev-parse", ["--abbrev-ref", "HEAD"]) | ("branch", ["--show-current"]) => Some(Value::Token),
+        ("rev-parse", [rest @ .., revision]) if is_head(revision) => {
+            let fits = |word: &&str| *word == "--short" || *word == "--verify" || *word == "-q";
+            rest.iter().all(fits).then(|| Value::Stamp("*".to_owned()))
         }
-        "branch" if arguments == ["--show-current"] => Some(Value::Token),
-        "branch" | "tag" | "for-each-ref" => {
-            let lists = ["--format=%(refname:short)", "--sort=", "--list", "-l", "--merged", "refs/", "--points-at"];
-            let is_list = |word: &&str| lists.iter().any(|option| word.starts_with(option));
-            let only_names = *subcommand == "tag" || arguments.contains(&"--format=%(refname:short)");
-            (only_names && arguments.iter().all(is_list)).then_some(Value::Token)
+        ("log", arguments) => {
+            let formats = ["--format=%H", "--format=%h", "--pretty=%H", "--pretty=%h", "--pretty=format:%h"];
+            let one = arguments.iter().filter(|word| has_format(word)).count() == 1;
+            let fits =
+                |word: &&str| formats.contains(word) || is_count_option(word) || is_revision(word) || *word == "--";
+            (one && arguments.iter().all(fits)).then(|| Value::Stamp("*".to_owned()))
         }
-        "log" => {
-            let formats = ["%H", "%h", "%cs", "%as"];
-            let format = arguments
-                .iter()
-                .find_map(|word| word.strip_prefix("--format=").or_else(|| word.strip_prefix("--pretty=")))?;
-            let others = |word: &&str| {
-                let number = word.trim_start_matches("-n").trim_start_matches('-');
-                !word.starts_with('-')
-                    || number.bytes().all(|byte| byte.is_ascii_digit())
-                    || word.contains("format")
-                    || word.starts_with("--pretty")
+        ("rev-list" | "merge-base", arguments) => {
+            let fits = |word: &&str| {
+                is_count_option(word) || is_revision(word) || matches!(*word, "--count" | "--max-parents=0" | "--all")
             };
-            let fits = formats.contains(&format.trim_start_matches("format:")) && arguments.iter().all(others);
-            fits.then(|| Value::Stamp("*".to_owned()))
+            arguments.iter().all(fits).then(|| Value::Stamp("*".to_owned()))
         }
-        name if REVISIONS.contains(&name) => {
-            let odd = |word: &&str| word.contains("format") || word.contains("objects") || word.contains("pretty");
-            (!arguments.iter().any(odd)).then_some(Value::Token)
+        ("describe", arguments) => {
+            let fits = |word: &&str| matches!(*word, "--tags" | "--always" | "--abbrev=0" | "--long") || is_head(word);
+            arguments.iter().all(fits).then_some(Value::Token)
         }
-        "ls-files" | "diff" | "grep" if is_literal => {
-            let lists = |word: &&str| matches!(*word, "--name-only" | "-l" | "--files-with-matches");
-            let is_listing = *subcommand == "ls-files" || arguments.iter().any(lists);
-            let operands = arguments.iter().skip_while(|word| **word != "--" && *subcommand != "ls-files");
-            let patterns = operands.filter(|word| !word.starts_with('-')).map(|word| match suffix_pattern(word) {
-                // The star of git crosses directories.
-                Some(suffix) => format!("**/*.{suffix}"),
-                None => ".".to_owned(),
-            });
-            let patterns: Vec<String> = patterns.collect();
-            let patterns = if patterns.is_empty() { vec![".".to_owned()] } else { patterns };
-            is_listing.then_some(Value::Names(patterns))
+        ("symbolic-ref", ["--short", "HEAD"]) => Some(Value::Token),
+        ("branch" | "tag" | "for-each-ref", arguments) => {
+            let lists = ["--format=%(refname:short)", "--sort=-v:refname", "--sort=-creatordate", "--list", "-l"];
+            let fits = |word: &&str| lists.contains(word) || matches!(*word, "refs/tags" | "refs/heads");
+            let only_names = *subcommand == "tag" || arguments.contains(&"--format=%(refname:short)");
+            (only_names && arguments.iter().all(fits)).then_some(Value::Token)
         }
+        ("ls-files" | "diff" | "grep", arguments) => listed_by_git(subcommand, arguments),
         _ => None,
     }
+}
+
+/// Returns the names that a subcommand of git lists.
+fn listed_by_git(subcommand: &str, arguments: &[&str]) -> Option<Value> {
+    let allowed: &[&str] = match subcommand {
+        "ls-files" => &["-z", "-m", "-o", "--cached", "--others", "--modified", "--exclude-standard"],
+        "diff" => &["--name-only", "--cached", "--staged", "-z"],
+        _ => &["-l", "-i", "-E", "-w", "-F"],
+    };
+    let is_filter = |word: &&str| {
+        word.strip_prefix("--diff-filter=").is_some_and(|letters| letters.bytes().all(|byte| byte.is_ascii_uppercase()))
+    };
+    let is_option = |word: &&&str| word.starts_with('-') && **word != "--";
+    let is_listing = match subcommand {
+        "ls-files" => true,
+        "diff" => arguments.contains(&"--name-only"),
+        _ => arguments.contains(&"-l"),
+    };
+    if !is_listing || !arguments.iter().filter(is_option).all(|word| allowed.contains(word) || is_filter(word)) {
+        return None;
+    }
+    let from = if subcommand == "ls-files" {
+        0
+    } else {
+        arguments.iter().position(|word| *word == "--").unwrap_or(arguments.len())
+    };
+    let operands = arguments[from..].iter().filter(|word| !word.starts_with('-'));
+    // The star of git crosses directories.
+    let pattern = |word: &&str| match word.rsplit_once('/') {
+        Some((directory, name))
+            if directory.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_-".contains(&byte)) =>
+        {
+            suffix_pattern(name).map(|suffix| format!("{directory}/**/*.{suffix}"))
+        }
+        _ => suffix_pattern(word).map(|suffix| format!("**/*.{suffix}")),
+    };
+    let patterns = operands.map(|word| pattern(word).unwrap_or_else(|| ".".to_owned()));
+    let patterns: Vec<String> = patterns.collect();
+    Some(Value::Names(if patterns.is_empty() { vec![".".to_owned()] } else { patterns }))
+}
+
+/// Whether this is the current revision or one before it.
+fn is_head(word: &str) -> bool {
+    word.strip_prefix("HEAD").is_some_and(|rest| rest.bytes().all(|byte| b"~^0123456789".contains(&byte)))
+}
+
+/// Whether this can only be the name of a revision or a range of them.
+fn is_revision(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"~^./_-".contains(&byte))
+}
+
+/// Whether this option says how many revisions to print: `-1`, `-n5`, `--max-count=1`.
+fn is_count_option(word: &str) -> bool {
+    let count =
+        word.strip_prefix("--max-count=").or_else(|| word.strip_prefix("-n")).or_else(|| word.strip_prefix('-'));
+    count.is_some_and(|count| !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Returns the suffix of `*.suffix`.
@@ -280,42 +358,49 @@ fn listed(words: &[Word]) -> Option<Value> {
 /// Returns the files that `rg -l -g '*.rs'`, `grep -rl --include='*.rs'` and `fd -e rs` print.
 fn matching_files(name: &str, arguments: &[&str]) -> Option<Value> {
     let is_search = !name.starts_with("fd");
-    let lists = |word: &&str| {
-        let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-')).unwrap_or_default();
-        *word == "--files" || *word == "--files-with-matches" || letters.contains('l')
-    };
-    let odd = |word: &&str| {
-        ["--pre", "--hidden", "--no-ignore", "-c", "-o", "--json", "-0", "--follow", "-L", "-x", "-X", "--exec"]
-            .iter()
-            .any(|option| word.starts_with(option))
-    };
-    // Files in other directories are not below this one.
-    let leaves = |word: &&str| word.starts_with(['/', '~']) || word.split('/').any(|name| name == "..");
-    if arguments.iter().any(odd) || arguments.iter().any(leaves) || is_search && !arguments.iter().any(lists) {
-        return None;
-    }
     let mut suffixes = Vec::new();
-    let mut before = "";
-    for word in arguments {
-        let value = ["--include=", "--glob=", "-g", "--extension="].iter().find_map(|option| word.strip_prefix(option));
-        let value = match before {
-            "-g" | "--glob" | "--include" | "-e" | "--extension" if is_search || before != "-g" => Some(*word),
-            _ => value.filter(|value| !value.is_empty()),
-        };
-        if let Some(value) = value.filter(|_| is_search || before == "-e" || before == "--extension") {
-            match suffix_pattern(value).or((!is_search).then_some(value)) {
-                Some(suffix) => suffixes.push(format!("**/*.{suffix}")),
-                // Another pattern excludes files, or is the text to search for.
-                None if value.starts_with('!') || before == "-e" => {}
-                None => return None,
-            }
+    let mut lists = !is_search;
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        // Files in other directories are not below this one.
+        if word.starts_with(['/', '~']) || word.split('/').any(|name| name == "..") {
+            return None;
         }
-        before = word;
+        let suffix = match (is_search, *word) {
+            (_, word) if !word.starts_with('-') => continue,
+            (true, "-g" | "--glob") => words.next().copied(),
+            (false, "-e" | "--extension") => {
+                suffixes.push(format!("**/*.{}", suffix_pattern(&format!("*.{}", words.next()?))?));
+                continue;
+            }
+            (true, word) if word.starts_with("--include=") => word.strip_prefix("--include="),
+            (true, "--files" | "--files-with-matches") => {
+                lists = true;
+                continue;
+            }
+            (true, word) => {
+                let letters = word.trim_start_matches('-');
+                if word.starts_with("--") || !letters.bytes().all(|letter| b"rlniwEFsZ".contains(&letter)) {
+                    return None;
+                }
+                lists |= letters.contains('l');
+                continue;
+            }
+            (false, _) => return None,
+        };
+        suffixes.push(format!("**/*.{}", suffix_pattern(suffix?)?));
     }
-    if suffixes.is_empty() {
-        return Some(Value::Names(vec![".".to_owned()]));
-    }
-    Some(Value::Names(suffixes))
+    // The first operand of a search is what it searches for.
+    let operands = arguments.iter().filter(|word| !word.starts_with('-')).skip(1);
+    let directories: Vec<String> = operands.map(|word| (*word).to_owned()).collect();
+    let is_plain = |name: &String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_-.".contains(&byte));
+    let has_values = arguments.iter().any(|word| matches!(*word, "-g" | "--glob"));
+    let names = match suffixes.is_empty() {
+        false => suffixes,
+        true if is_search && !has_values && !directories.is_empty() && directories.iter().all(is_plain) => directories,
+        true => vec![".".to_owned()],
+    };
+    lists.then_some(Value::Names(names))
 }
 
 fn patterns(words: &[Word]) -> Option<Value> {

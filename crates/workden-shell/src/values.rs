@@ -57,8 +57,10 @@ pub(super) enum Value {
     Stamp(String),
     /// The words of an array.
     Words(Vec<Word>),
-    /// Numbers, with blanks or line breaks between them.
+    /// A number.
     Number,
+    /// Numbers with line breaks between them, or nothing.
+    Count,
     /// A word without blanks that is not an option: the name of a revision, of a user.
     Token,
 }
@@ -71,7 +73,7 @@ impl Value {
     /// Whether arithmetic reads this value as a number.
     pub(super) fn is_number(&self) -> bool {
         match self {
-            Self::Number => true,
+            Self::Number | Self::Count => true,
             Self::Text(text) => !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()),
             Self::Name(_) | Self::Names(_) | Self::Stamp(_) | Self::Words(_) | Self::Token => false,
         }
@@ -82,7 +84,9 @@ impl Value {
         if self == other {
             return Some(self.clone());
         }
-        (self.is_number() && other.is_number()).then_some(Self::Number)
+        let is_count = matches!(self, Self::Count) || matches!(other, Self::Count);
+        let number = if is_count { Self::Count } else { Self::Number };
+        (self.is_number() && other.is_number()).then_some(number)
     }
 }
 
@@ -93,7 +97,7 @@ impl Variables {
             Value::Text(text) | Value::Name(text) | Value::Stamp(text) => text.len() <= LONGEST,
             Value::Names(patterns) => patterns.iter().map(String::len).sum::<usize>() <= LONGEST,
             Value::Words(words) => words.iter().map(|word| word.shown().len() + 1).sum::<usize>() <= LONGEST,
-            Value::Number | Value::Token => true,
+            Value::Number | Value::Count | Value::Token => true,
         };
         match value.filter(fits) {
             Some(value) if !SET_BY_SHELLS.contains(&name) => _ = self.0.insert(name.to_owned(), value),
@@ -185,6 +189,8 @@ impl Variables {
 /// Everything that decides about the values in a word.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'a> {
+    /// The functions that the script has defined so far, which may replace any program.
+    pub(super) functions: &'a BTreeSet<String>,
     pub(super) variables: &'a Variables,
     pub(super) directories: &'a WorkingDirectories,
     /// The variables that the script has set so far.
@@ -196,7 +202,8 @@ impl Scope<'_> {
     pub(super) fn variable(&self, name: &str) -> Option<Value> {
         match name {
             "PWD" => self.directory(),
-            "SECONDS" | "RANDOM" | "LINENO" | "EPOCHSECONDS" | "UID" | "EUID" | "PPID" => Some(Value::Number),
+            // The last background process, if there is one.
+            "!" => Some(Value::Count),
             name => self.variables.0.get(name).cloned(),
         }
     }
@@ -233,8 +240,14 @@ impl Scope<'_> {
         }
         let name = parameter.name.as_deref()?;
         let is_all = matches!(parameter.inner.as_slice(), [WordPart::Plain(all)] if all == "[@]" || all == "[*]");
-        if name == "PIPESTATUS" {
-            return Some(Value::Number);
+        let is_item = matches!(parameter.inner.as_slice(), [WordPart::Plain(item)]
+            if item.trim_matches(['[', ']']).bytes().all(|byte| byte.is_ascii_digit()) && item.starts_with('['));
+        if name == "PIPESTATUS" && is_item && !self.assigned.contains(name) {
+            return Some(Value::Count);
+        }
+        // Within quotes `*` makes one word of all.
+        if is_all && matches!(parameter.inner.as_slice(), [WordPart::Plain(all)] if all == "[*]") {
+            return None;
         }
         let value = self.variable(name)?;
         match parameter.inner.as_slice() {
@@ -257,7 +270,10 @@ fn removed(value: &Value, operation: &str) -> Option<Value> {
     }
     match (operation, value) {
         ("##*/", Value::Text(text)) => Some(Value::Text(text.rsplit('/').next().unwrap_or_default().to_owned())),
-        ("##*/", Value::Name(_)) => Some(Value::Name("*".to_owned())),
+        ("##*/", Value::Name(pattern)) => {
+            let is_hidden = pattern.rsplit('/').next().is_none_or(|name| name.starts_with('.'));
+            (!is_hidden).then(|| Value::Name("*".to_owned()))
+        }
         (operation, value) => {
             let suffix = operation.strip_prefix("%%").or_else(|| operation.strip_prefix('%'))?;
             match value {
@@ -272,7 +288,7 @@ fn removed(value: &Value, operation: &str) -> Option<Value> {
                     let each = patterns.iter().map(|pattern| pattern.strip_suffix(suffix).map(str::to_owned));
                     each.collect::<Option<Vec<String>>>().map(Value::Names)
                 }
-                Value::Stamp(_) | Value::Words(_) | Value::Number | Value::Token => None,
+                Value::Stamp(_) | Value::Words(_) | Value::Number | Value::Count | Value::Token => None,
             }
         }
     }
@@ -281,9 +297,11 @@ fn removed(value: &Value, operation: &str) -> Option<Value> {
 /// Returns the text after `${x%.*}`, `${x%%.*}`, `${x#*.}` and `${x##*.}`, with any plain character.
 fn cut<'a>(text: &'a str, operation: &str) -> Option<&'a str> {
     let plain = |c: &char| c.is_ascii_alphanumeric() || ".-_=:/,@".contains(*c);
-    let mut characters = operation.trim_matches(['%', '#']).chars();
+    let sign = if operation.starts_with('%') { '%' } else { '#' };
+    let pattern = operation.trim_start_matches(sign);
+    let signs = operation.len() - pattern.len();
+    let mut characters = pattern.chars();
     let (first, second, end) = (characters.next()?, characters.next()?, characters.next());
-    let signs = operation.len() - operation.trim_start_matches(['%', '#']).len();
     if end.is_some() || signs == 0 || signs > 2 {
         return None;
     }

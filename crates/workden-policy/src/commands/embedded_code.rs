@@ -315,7 +315,9 @@ impl StreamEditor {
             }
         }
         let scripts = scripts.into_iter().chain(operand.filter(|_| !given));
-        for script in scripts.filter(|word| word.literal().is_some_and(self.does_more)) {
+        // A number or a date in a script is digits.
+        let is_known = |word: &Word| matches!(word, Word::Literal(_) | Word::Stamp(_));
+        for script in scripts.filter(|word| is_known(word) && (self.does_more)(word.shown())) {
             let shown = shortened(script.shown());
             foreign_code(effects, format!("{} that could write files or run programs: `{shown}`", self.script));
         }

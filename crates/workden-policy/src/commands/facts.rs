@@ -15,7 +15,8 @@ use super::{
 use crate::{
     Action,
     shell::{
-        Analysis, Doubt, DoubtKind, Invocation, OpenMode, Redirection, StandardInput, Word, analyse, doubt_of_variable,
+        Analysis, Doubt, DoubtKind, Invocation, OpenMode, Redirection, StandardInput, Word, WorkingDirectories,
+        analyse, doubt_of_variable,
     },
 };
 
@@ -67,7 +68,7 @@ impl CommandFacts {
             texts: 0,
         };
         let words = analysis.invocations.iter().flat_map(|invocation| &invocation.argv);
-        if names_metadata(script) || words.filter_map(Word::literal).any(names_metadata) {
+        if names_metadata(script) || words.map(Word::shown).any(names_metadata) {
             let why = "it names the address at which a cloud gives out its credentials".to_owned();
             gathered.dangers.push(Danger { action: Action::Ask, why });
         }
@@ -100,6 +101,12 @@ impl FactCollector<'_> {
             OpenMode::ReadWrite => &[FileEffect::Read, FileEffect::Write],
         };
         for place in named_paths(&redirection.target, &redirection.directories) {
+            let is_lost = matches!(place, NamedPath::Unknown(_))
+                && matches!(redirection.target, Word::Literal(_) | Word::Pattern(_) | Word::Stamp(_));
+            if is_lost && redirection.directories == WorkingDirectories::Unknown {
+                let about = format!("the directory of `{}`", redirection.target.shown());
+                self.doubts.push(Doubt::new(DoubtKind::NotLiteral, about));
+            }
             self.files.extend(touches.iter().map(|touch| (*touch, place.clone())));
         }
     }

@@ -136,7 +136,13 @@ pub(crate) fn git(arguments: &[Word], effects: &mut CommandEffects) {
     let output = arguments.iter().filter_map(|word| word.literal()?.strip_prefix("--output="));
     effects.files.extend(output.map(|file| (FileEffect::Write, Word::Literal(file.to_owned()))));
     match arguments.first().and_then(Word::literal) {
-        Some("rm") => effects.files.extend(operands().map(|word| (FileEffect::Delete, word.clone()))),
+        Some("rm") => {
+            // A pathspec with magic names other files than its text.
+            if operands().any(|word| word.shown().starts_with(':')) {
+                effects.doubts.push(Doubt::new(DoubtKind::NotLiteral, "the files that a pathspec of `git rm` names"));
+            }
+            effects.files.extend(operands().map(|word| (FileEffect::Delete, word.clone())));
+        }
         Some("mv") => effects.files.extend(operands().map(|word| (FileEffect::Move, word.clone()))),
         _ => {}
     }
@@ -155,12 +161,24 @@ pub(crate) fn find(arguments: &[Word], effects: &mut CommandEffects) {
     let starts = if starts.is_empty() { vec![&here] } else { starts };
     effects.files.extend(starts.iter().map(|word| (FileEffect::List, (*word).clone())));
     if deletes {
-        let mut named = arguments.windows(2).filter(|pair| matches!(pair[0].literal(), Some("-name" | "-iname")));
-        let name = named.next().and_then(|pair| pair[1].literal());
-        effects.files.extend(starts.iter().map(|start| match (name, start.literal()) {
-            (Some(name), Some(start)) => (FileEffect::Delete, Word::Pattern(format!("{start}/**/{name}"))),
-            _ => (FileEffect::Delete, (*start).clone()),
-        }));
+        let named = arguments.windows(2).filter(|pair| matches!(pair[0].literal(), Some("-name" | "-iname")));
+        // Each alternative has a name, and only paths are excluded.
+        let count = |wanted: &[&str]| {
+            arguments.iter().filter(|word| word.literal().is_some_and(|text| wanted.contains(&text))).count()
+        };
+        let negates = arguments
+            .windows(2)
+            .any(|pair| matches!(pair[0].literal(), Some("!" | "-not")) && pair[1].literal() != Some("-path"));
+        let is_plain = count(&["-name"]) == count(&["-o", "-or"]) + 1 && count(&["-iname", ","]) == 0 && !negates;
+        let names: Vec<&str> = named.filter_map(|pair| pair[1].literal()).filter(|_| is_plain).collect();
+        for start in &starts {
+            match start.literal().filter(|_| !names.is_empty()) {
+                Some(start) => effects
+                    .files
+                    .extend(names.iter().map(|name| (FileEffect::Delete, Word::Pattern(format!("{start}/**/{name}"))))),
+                None => effects.files.push((FileEffect::Delete, (*start).clone())),
+            }
+        }
     }
     for pair in arguments.windows(2) {
         match pair[0].literal() {

@@ -14,12 +14,11 @@ use crate::shell::{Doubt, DoubtKind, Invocation, Word};
 /// Programs that print or compare their arguments, whatever they are.
 const PRINTS: &[&str] = &[
     "echo", "true", "false", ":", "basename", "dirname", "seq", "sleep", "expr", "exit", "return", "break", "continue",
-    "shift", "which", "type", "pwd", "cd", "pushd", "date", "whoami", "nproc", "ls", "stat", "du", "df", "tree",
-    "realpath", "readlink", "pgrep", "ps", "lsof", "jobs",
+    "shift", "which", "type", "pwd", "cd", "pushd", "whoami", "nproc", "ls", "stat", "df", "realpath", "readlink",
+    "pgrep", "ps", "lsof", "jobs",
 ];
 /// Programs that read files and show only sums, sizes and kinds of them.
-const MEASURES: &[&str] =
-    &["wc", "md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum", "b2sum", "file", "stat", "du", "ls", "cmp"];
+const MEASURES: &[&str] = &["wc", "md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum", "b2sum", "stat", "ls", "cmp"];
 /// Programs that read what a process substitution writes.
 const READS: &[&str] = &[
     "diff",
@@ -46,7 +45,15 @@ pub(crate) fn doubts(invocation: &Invocation, effects: &CommandEffects) -> Vec<D
     let arguments = invocation.argv.get(1..).unwrap_or_default();
     let mut doubts = Vec::new();
     for (at, word) in arguments.iter().enumerate() {
-        if matches!(word, Word::Unknown(_)) && !is_harmless(invocation, effects, at, word) {
+        let is_doubtful = match word {
+            Word::Unknown(_) => !is_harmless(invocation, effects, at, word),
+            // It could be nothing, so that the next word moves up.
+            Word::Token(_) => !takes_token(invocation, at) && !is_harmless(invocation, effects, at, word),
+            // A file with such a name would be an option.
+            Word::Pattern(pattern) | Word::Pieces(pattern) => is_open_option(pattern) && !prints(invocation),
+            Word::Literal(_) | Word::Stamp(_) => false,
+        };
+        if is_doubtful {
             doubts.push(Doubt::new(DoubtKind::NotLiteral, format!("the value of `{}`", shortened(word.shown()))));
         }
     }
@@ -56,14 +63,27 @@ pub(crate) fn doubts(invocation: &Invocation, effects: &CommandEffects) -> Vec<D
             FileEffect::Write | FileEffect::Delete | FileEffect::Move => {
                 matches!(word, Word::Pieces(_) | Word::Token(_))
             }
-            FileEffect::Edit => matches!(word, Word::Token(_)),
-            FileEffect::Read => match word {
-                Word::Token(_) => !measures(invocation),
-                // Any file of a directory would be printed as a whole.
-                Word::Pieces(directory) => !directory.contains('*') && prints_files(invocation),
+            FileEffect::Edit => match word {
+                Word::Token(_) => true,
+                // A directory of sources is edited as a whole, but not the project with its hidden files.
+                Word::Pieces(directory) => {
+                    let is_hidden = directory.split('/').any(|name| name.starts_with('.'));
+                    let is_named = directory.contains('*');
+                    !is_editor(invocation) || !is_named && (is_hidden || directory.starts_with(['/', '~']))
+                }
                 _ => false,
             },
-            FileEffect::List | FileEffect::Mention | FileEffect::MentionedPath | FileEffect::InCode => false,
+            FileEffect::Read => match word {
+                Word::Token(_) => !measures(invocation),
+                // Any file of a directory could be printed, copied or sent.
+                Word::Pieces(directory) => !directory.contains('*') && !searches(invocation),
+                _ => false,
+            },
+            FileEffect::Mention | FileEffect::MentionedPath => match word {
+                Word::Pieces(directory) => !directory.contains('*') && !searches(invocation),
+                _ => false,
+            },
+            FileEffect::List | FileEffect::InCode => false,
         };
         if changes {
             let about = format!("which files `{}` names", shortened(word.shown()));
@@ -90,10 +110,65 @@ fn names_secret(written: &str) -> bool {
     )
 }
 
-/// Whether a command prints whole files.
-fn prints_files(invocation: &Invocation) -> bool {
-    let programs = ["cat", "tac", "head", "tail", "less", "more", "nl", "base64", "xxd", "od", "strings", "bat"];
-    named(invocation).is_some_and(|(name, _)| programs.contains(&name))
+/// Whether a pattern could match a file whose name is an option.
+fn is_open_option(pattern: &str) -> bool {
+    let known = pattern.split(['*', '?', '[']).next().unwrap_or_default();
+    known.starts_with('-') && !known.contains('=')
+}
+
+/// Whether a command only prints its arguments.
+fn prints(invocation: &Invocation) -> bool {
+    named(invocation).is_some_and(|(name, _)| PRINTS.contains(&name) || name == "printf")
+}
+
+/// Whether a command searches, counts or checks files, as it could do in a whole directory.
+fn searches(invocation: &Invocation) -> bool {
+    let searches = |name: &str| matches!(name, "grep" | "egrep" | "fgrep" | "rg");
+    let Some((name, arguments)) = named(invocation) else { return false };
+    let checks = |word: &Word| CHECKERS.contains(&word.shown());
+    MEASURES.contains(&name) || searches(name) || CHECKERS.contains(&name) || arguments.iter().any(checks)
+}
+
+/// Whether a command replaces text in the files that it edits.
+fn is_editor(invocation: &Invocation) -> bool {
+    named(invocation).is_some_and(|(name, _)| matches!(name, "sed" | "gsed" | "perl"))
+}
+
+/// Whether this argument may be a number or the name of a revision, or nothing.
+fn takes_token(invocation: &Invocation, at: usize) -> bool {
+    let Some((name, arguments)) = named(invocation) else { return false };
+    let is_last = at + 1 == arguments.len();
+    let before = at.checked_sub(1).and_then(|before| arguments.get(before)).map_or("", Word::shown);
+    match name {
+        "kill" => {
+            arguments[..at]
+                .iter()
+                .all(|word| matches!(word.shown(), "-9" | "-TERM" | "-INT" | "-KILL" | "-15" | "-2" | "-0"))
+                && !arguments[at].shown().starts_with(['-', '+'])
+                && is_process(arguments[at].shown())
+        }
+        "wait" => is_process(arguments[at].shown()),
+        "head" | "tail" => matches!(before, "-n" | "-c"),
+        "git" => {
+            let looks =
+                ["show", "log", "diff", "checkout", "switch", "blame", "rev-parse", "merge-base", "stash", "tag"];
+            looks.contains(&arguments[0].shown())
+                && at > 0
+                && (is_last || is_quoted(arguments[at].shown()) || arguments[at].shown().contains(".."))
+        }
+        "go" => before == "-ldflags" && is_quoted(arguments[at].shown()),
+        "make" | "ninja" | "cmake" | "ctest" | "cargo" | "pytest" => {
+            matches!(before, "-j" | "--parallel" | "--jobs" | "-n")
+        }
+        "tar" | "cp" | "mv" | "mkdir" => false,
+        _ => false,
+    }
+}
+
+/// Whether a word as written is a variable or `$!`, and not a sum or a substitution.
+fn is_process(written: &str) -> bool {
+    let name = written.trim_matches('"').trim_start_matches('$').trim_matches(['{', '}']);
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'!')
 }
 
 fn is_harmless(invocation: &Invocation, effects: &CommandEffects, at: usize, word: &Word) -> bool {
@@ -107,12 +182,13 @@ fn is_harmless(invocation: &Invocation, effects: &CommandEffects, at: usize, wor
     }
     let before = at.checked_sub(1).and_then(|before| arguments.get(before)).map_or("", Word::shown);
     match name {
+        _ if names_secret(written) && name != "curl" => false,
         "curl" => is_local_request(arguments, before, written),
-        _ if names_secret(written) => false,
-        "jq" | "yq" if at > 1 && matches!(arguments[at - 2].shown(), "--arg" | "--argjson") => true,
+        "jq" | "yq" if at > 1 && matches!(arguments[at - 2].shown(), "--arg" | "--argjson") => is_quoted(written),
         // Names of branches and tags, if they cannot be options.
         "git"
             if at > 0
+                && is_quoted(written)
                 && starts_with_letter(written)
                 && !matches!(arguments[0].shown(), "push" | "config" | "remote") =>
         {
@@ -122,7 +198,7 @@ fn is_harmless(invocation: &Invocation, effects: &CommandEffects, at: usize, wor
         "npx" | "pnpm" | "yarn" | "bunx" | "uv" | "poetry" | "uvx" => {
             arguments[..at].iter().any(|word| CHECKERS.contains(&word.shown()))
         }
-        "go" => matches!(arguments[0].shown(), "test" | "vet" | "build" | "list" | "doc"),
+
         _ if PRINTS.contains(&name) => true,
         "printf" => arguments[0].literal().is_some_and(|format| !format.starts_with('-')),
         "test" | "[" => is_plain_test(arguments),
@@ -132,7 +208,7 @@ fn is_harmless(invocation: &Invocation, effects: &CommandEffects, at: usize, wor
         "kill" | "wait" => false,
         _ if written.starts_with("<(") && READS.contains(&name) => true,
         "tee" if written.starts_with(">(") => true,
-        _ if is_sentence(name, arguments, at) => true,
+        _ if is_sentence(name, arguments, at) => is_quoted(written) || written.contains("=\""),
         _ => match program(name) {
             // The arguments of a script are its own, and so are those of code.
             Some(program) if matches!(program.operands, Operands::Script) => {
@@ -181,22 +257,16 @@ const CHECKERS: &[&str] = &[
     "pylint",
     "pyright",
     "eslint",
-    "prettier",
     "tsc",
     "jest",
     "vitest",
     "mocha",
-    "rustfmt",
-    "gofmt",
-    "goimports",
     "golangci-lint",
     "shellcheck",
-    "shfmt",
     "rubocop",
     "rspec",
     "phpunit",
     "phpstan",
-    "clang-format",
     "clang-tidy",
     "biome",
     "stylelint",
@@ -212,12 +282,8 @@ fn special(name: &str) -> bool {
 
 /// Whether this argument of an interpreter is the script or an option, and not an argument of the script.
 fn is_script_of(arguments: &[Word], at: usize) -> bool {
-    let is_code = |word: &Word| matches!(word.literal(), Some("-c" | "-e" | "-E" | "-p" | "-r" | "-m" | "--eval"));
-    let code = arguments[..at].iter().position(is_code);
-    match code {
-        Some(code) => at <= code + 1,
-        None => arguments[..at].iter().all(|word| word.shown().starts_with('-') && word.shown() != "-"),
-    }
+    // Options could take the next word as their value, and code could print the file that it is given.
+    at == 0 || arguments[0].literal().is_none_or(|script| script.starts_with('-'))
 }
 
 /// Whether a request goes to this machine, or a header has a known name.
@@ -226,11 +292,18 @@ fn is_local_request(arguments: &[Word], before: &str, written: &str) -> bool {
     if matches!(before, "-H" | "--header") {
         let is_named =
             text.split_once(':').is_some_and(|(name, _)| !name.is_empty() && !name.contains(['$', '`', '@', '<']));
-        return is_named && arguments.iter().any(|word| is_local(word.shown()));
+        let is_address =
+            |word: &&Word| word.shown().contains("://") || word.shown().contains(".com") || is_local(word.shown());
+        let all = arguments.iter().filter(is_address).collect::<Vec<_>>();
+        return is_named && is_quoted(written) && !all.is_empty() && all.iter().all(|word| is_local(word.shown()));
     }
     let takes_value =
         before.starts_with('-') && before.len() < 3 && !matches!(before, "-s" | "-f" | "-i" | "-v" | "-L" | "-k");
-    is_local(text) && !takes_value && !text.split(['$', '`']).next().unwrap_or_default().contains('@')
+    is_quoted(written)
+        && is_local(text)
+        && !takes_value
+        && !names_secret(written)
+        && !text.split(['$', '`']).next().unwrap_or_default().contains('@')
 }
 
 /// Whether an address is on this machine.
@@ -245,7 +318,7 @@ fn is_local(address: &str) -> bool {
 fn starts_with_letter(written: &str) -> bool {
     let text = written.trim_start_matches('"');
     text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && !text.contains('/')
+        && !text.contains(['/', ':'])
         && !text.split(['$', '`']).next().unwrap_or_default().contains(' ')
 }
 
@@ -253,10 +326,13 @@ fn starts_with_letter(written: &str) -> bool {
 fn is_data(name: &str, arguments: &[Word], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| arguments.get(before)).map_or("", Word::shown);
     match name {
-        "grep" | "egrep" | "fgrep" => true,
+        "grep" | "egrep" | "fgrep" => {
+            let letters = before.strip_prefix('-').unwrap_or_default();
+            is_quoted(arguments[at].shown()) && letters.bytes().all(|letter| b"enqciwEFrlovxL-".contains(&letter))
+        }
         "head" | "tail" => matches!(before, "-n" | "-c") || arguments[at].shown().starts_with("-n"),
         "cut" | "tr" => true,
-        _ => matches!(before, "-e" | "--"),
+        _ => false,
     }
 }
 

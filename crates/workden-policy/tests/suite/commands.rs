@@ -84,14 +84,13 @@ fn few_questions_are_asked_about_what_agents_type_all_day() {
     let directory = VirtualPath::parse("/workspace").unwrap();
     let lists =
         [include_str!("corpus/innocent.txt"), include_str!("corpus/benign.txt"), include_str!("corpus/looking.txt")];
-    for list in lists {
-        let judged = |line: &str| policy.judge_command(&line.replace('␤', "\n"), &directory).action();
-        let asked: Vec<&str> = list.lines().filter(|line| judged(line) == Ask).collect();
-        let denied: Vec<&str> = list.lines().filter(|line| judged(line) == Deny).collect();
-        assert!(denied.is_empty(), "{denied:?}");
-        let share = asked.len() * 1_000 / list.lines().count();
-        assert!(share < MOST_ASKED, "{share} per mille: {}", asked.join("\n"));
-    }
+    let all: Vec<&str> = lists.iter().flat_map(|list| list.lines()).collect();
+    let judged = |line: &str| policy.judge_command(&line.replace('␤', "\n"), &directory).action();
+    let asked: Vec<&str> = all.iter().copied().filter(|line| judged(line) == Ask).collect();
+    let denied: Vec<&str> = all.iter().copied().filter(|line| judged(line) == Deny).collect();
+    assert!(denied.is_empty(), "{denied:?}");
+    let share = asked.len() * 1_000 / all.len();
+    assert!(share < MOST_ASKED, "{share} per mille: {}", asked.join("\n"));
 }
 
 #[test]

@@ -88,11 +88,11 @@ impl Parser<'_, '_> {
             Some(b'"') if quotes == Quotes::None => {
                 return Err(syntax("`$\"...\"` is not supported: bash and sh read it differently"));
             }
-            Some(b'?' | b'#' | b'$' | b'!') => {
+            Some(b'?' | b'#' | b'$') => {
                 self.at += 1;
                 parts.0.push(WordPart::Number);
             }
-            Some(byte @ (b'@' | b'*' | b'-' | b'0'..=b'9')) => {
+            Some(byte @ (b'@' | b'*' | b'-' | b'!' | b'0'..=b'9')) => {
                 self.at += 1;
                 let name = Some(char::from(byte).to_string()).filter(|_| byte != b'-');
                 let splitting = quotes.splitting();

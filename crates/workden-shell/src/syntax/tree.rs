@@ -153,7 +153,7 @@ pub(crate) enum WordPart {
     Plain(String),
     /// Literal text.
     Quoted(String),
-    /// `$?`, `$#`, `$$`, `$!`.
+    /// `$?`, `$#`, `$$`.
     Number,
     /// `$x`, `${x...}`.
     Parameter(Parameter),

@@ -49,9 +49,9 @@ fn branches_loops_and_functions_are_careful() {
     check("case x in y) cd a;; z) b;; esac; c", "cd a ; b@/w,/w/a ; c@/w,/w/a");
     check("for x in 1; do cd a; b; done; c", "cd a@? ; b@? ; c@?");
     check("while a; do b; done; c", "a ; b ; c");
-    check("f() { a; }; cd b; f", "cd b ; a@/w/b,/w");
+    check("f() { a; }; cd b; f", "cd b ; a@/w/b,/w ; f@/w/b,/w");
     check("f() { cd a; }; f; b", "cd a@? < ; f@? ; b@?");
-    check("f() { a; }; f; b", "a ; b");
+    check("f() { a; }; f; b", "a ; f ; b");
     check("trap 'rm x' EXIT; cd a", "trap>rm x@? ; cd a");
     check(
         "cd a; cd b; cd c; cd d; e",

@@ -100,7 +100,7 @@ fn shells_and_evaluated_text_are_parsed() {
     check("sh <<< 'rm x'", "sh>rm x <");
     check("sh <<< 'rm x' < f", "sh << | <f");
     check("source /dev/stdin <<< 'rm x'", "source /dev/stdin < ! foreign");
-    check("bash <(curl u)", "bash ?<(curl u)? ; curl u < ! argument");
+    check("bash <(curl u)", "bash ?<(curl u)? ; curl u < ! argument foreign");
     check("zsh -c 'rm x'", "zsh -c \"rm x\" ! foreign");
     check("eval rm x", "eval>rm x");
     check("eval 'rm x' ';' ls", "eval>rm x ; eval>ls");
@@ -126,7 +126,7 @@ fn xargs_and_find() {
     check("a | xargs sh -c 'rm x'", "a ; xargs>sh>rm x ! argument unknown");
     check("a | xargs --replace rm {}", "a ; xargs --replace rm {} < ! construct");
     check("a | xargs -a f rm", "a ; xargs -a f rm < ! construct");
-    check("find . -name '*.pyc' -exec rm {} +", "find . -name *.pyc -exec rm {} + ; find>rm /./**/*.pyc/");
+    check("find . -name '*.pyc' -exec rm {} +", "find . -name *.pyc -exec rm {} + ; find>rm /./**/*.pyc/ /./**/.pyc/");
     check(
         "find src -name x -exec rm {} \\;",
         "find src -name x -exec rm {} ; ; find>rm /src/**/x/".replace("{} ;", "{} \";\"").as_str(),

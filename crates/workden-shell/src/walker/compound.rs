@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 
 use super::Walker;
 use crate::{
-    analysis::{DoubtKind, Word, WorkingDirectories},
+    analysis::{Analysis, DoubtKind, Word, WorkingDirectories},
     directories::{After, union},
     expansion::{self, BraceExpansion},
-    syntax::{Compound, RawWord, Script},
+    syntax::{Compound, RawWord, Script, WordPart},
     values::{Value, Variables},
 };
 
@@ -90,6 +90,13 @@ impl Walker {
     /// Returns the values of a loop's variable; `None` for one that is not known.
     fn values(&mut self, variable: &str, words: &[RawWord]) -> Vec<Option<Value>> {
         self.sets(variable, &Word::Unknown("the words of a loop".to_owned()));
+        // Numbers stay numbers.
+        if let [RawWord { parts, .. }] = words
+            && let [part @ WordPart::Command { .. }] = parts.as_slice()
+            && let Some(value @ (Value::Count | Value::Stamp(_))) = self.scope().part(part)
+        {
+            return vec![Some(value)];
+        }
         let expanded = words.iter().flat_map(|word| expansion::expanded(word, BraceExpansion::Expand, self.scope()));
         let values: Vec<Option<Value>> = expanded
             .take(MOST_VALUES + 1)
@@ -114,8 +121,7 @@ impl Walker {
         let is_known = values.iter().all(Option::is_some) && self.rounds >= values.len();
         if is_known {
             // The start of a round is the same for every value.
-            let unknown = self.analysis.invocations.split_off(recorded[0]);
-            self.forget_since(recorded);
+            let unknown = self.split_off(recorded);
             for value in values {
                 let Some(left) = self.rounds.checked_sub(1) else {
                     self.doubt(DoubtKind::TooMuch, TOO_MANY_ROUNDS);
@@ -126,7 +132,7 @@ impl Walker {
                 self.set_variable(variable, value.clone());
                 self.round(condition, body);
                 // The body does not use its variable.
-                if self.analysis.invocations.get(recorded[0]..) == Some(unknown.as_slice()) {
+                if self.is_same_since(recorded, &unknown) {
                     break;
                 }
             }
@@ -150,11 +156,19 @@ impl Walker {
                 break (WorkingDirectories::Unknown, (WorkingDirectories::Unknown, Variables::default()));
             };
             self.rounds = left;
+            let defined = self.defined.len();
             let after = self.round(condition, body);
             let joined = variables.join(&self.variables);
-            if after == directories && joined == variables {
-                self.variables = joined;
-                break (after, (directories, variables));
+            // A round may end early, so a variable that a loop sets has no known text, even if it is set to the same.
+            let is_open =
+                self.recent.iter().all(|name| variables.get(name).is_none_or(|value| *value == Value::Number));
+            if after == directories && joined == variables && is_open && defined == self.defined.len() {
+                let mut left = joined;
+                let texts: Vec<&String> =
+                    self.recent.iter().filter(|name| left.get(name) != Some(&Value::Number)).collect();
+                texts.into_iter().for_each(|name| left.forget(name));
+                self.variables = left.clone();
+                break (after, (directories, left));
             }
             self.forget_since(recorded);
             self.directories = if after == directories { directories } else { WorkingDirectories::Unknown };
@@ -163,6 +177,12 @@ impl Walker {
         };
         self.recent.extend(outer);
         (After::same(&after), start)
+    }
+
+    fn is_same_since(&self, [invocations, redirections, doubts]: [usize; 3], other: &Analysis) -> bool {
+        self.analysis.invocations.get(invocations..) == Some(other.invocations.as_slice())
+            && self.analysis.redirections.get(redirections..) == Some(other.redirections.as_slice())
+            && self.analysis.doubts.get(doubts..) == Some(other.doubts.as_slice())
     }
 
     /// Returns how much is recorded.

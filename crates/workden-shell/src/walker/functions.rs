@@ -47,6 +47,10 @@ impl Walker {
         }
         let before = self.directories.clone();
         let moved = std::mem::replace(&mut self.moved, false);
+        if name == "command_not_found_handle" {
+            self.doubt(DoubtKind::Construct, "a function that runs for unknown commands");
+        }
+        self.defined.insert(name.to_owned());
         let known = self.analysis.invocations.len();
         let recorded = self.recorded();
         self.walk_later(StandardInput::Fed, Later::Unknown, &|walker: &mut Self| walker.command(body));
@@ -102,7 +106,7 @@ impl Walker {
         self
     }
 
-    fn split_off(&mut self, [invocations, redirections, doubts]: [usize; 3]) -> Analysis {
+    pub(super) fn split_off(&mut self, [invocations, redirections, doubts]: [usize; 3]) -> Analysis {
         Analysis {
             invocations: self.analysis.invocations.split_off(invocations),
             redirections: self.analysis.redirections.split_off(redirections),

@@ -32,11 +32,8 @@ impl Walker {
             let read = match &self.piped {
                 Some(Value::Names(patterns)) => patterns.iter().cloned().map(Word::Pieces).collect(),
                 Some(Value::Token) => vec![Word::Token("...".to_owned())],
-                Some(Value::Number) => vec![Word::Stamp("*".to_owned())],
-                Some(Value::Stamp(pattern)) => vec![Word::Stamp(pattern.clone())],
-                Some(Value::Text(text)) if !text.contains(['\'', '"', '\\']) => {
-                    text.split_whitespace().map(|word| Word::Literal(word.to_owned())).collect()
-                }
+                Some(Value::Count) => vec![Word::Stamp("*".to_owned())],
+                Some(Value::Number | Value::Stamp(_)) => vec![Word::Token("...".to_owned())],
                 _ => Vec::new(),
             };
             let unwrapped = unwrap(&invocation, &read);
@@ -45,9 +42,8 @@ impl Walker {
                 self.doubt(kind, about);
             }
             if unwrapped.kept {
-                if self.call(&invocation) {
-                    continue;
-                }
+                // The function may not be there, and then the name is that of a program.
+                self.call(&invocation);
                 self.set_by_builtin(&invocation);
                 if let Some(there) = self.goes_to(&invocation) {
                     after = there;
@@ -153,8 +149,12 @@ impl Walker {
                 None
             }
             ScriptScope::Later => {
+                let moved = std::mem::replace(&mut walker.moved, false);
                 walker.later(StandardInput::Inherited, |walker| walker.text(text));
-                None
+                let moves = std::mem::replace(&mut walker.moved, moved);
+                walker.moved |= moves;
+                // From now on the script may be anywhere.
+                moves.then(|| After::same(&WorkingDirectories::Unknown))
             }
         });
         self.through = wrappers;

@@ -25,8 +25,8 @@ use crate::{
     expansion::{self, BraceExpansion},
     printed,
     syntax::{
-        self, Assign, CommandNode, Connector, Item, Pipeline, RawWord, Redirect, RedirectSource, RedirectTarget,
-        RunMode, Script, Simple, WordPart,
+        self, Assign, CommandNode, Compound, Connector, Item, Pipeline, RawWord, Redirect, RedirectSource,
+        RedirectTarget, RunMode, Script, Simple, WordPart,
     },
     values::{Value, Variables},
 };
@@ -71,6 +71,8 @@ pub(super) struct Walker {
     recent: BTreeSet<String>,
     /// The functions of the script.
     functions: BTreeMap<String, Function>,
+    /// The names of all functions that were defined so far.
+    defined: BTreeSet<String>,
     /// Variables whose values were used in code that runs later.
     frozen: BTreeSet<String>,
     /// What the standard input consists of.
@@ -104,6 +106,7 @@ impl Walker {
             assigned: BTreeSet::new(),
             recent: BTreeSet::new(),
             functions: BTreeMap::new(),
+            defined: BTreeSet::new(),
             frozen: BTreeSet::new(),
             piped: None,
             loops: 0,
@@ -241,8 +244,14 @@ impl Walker {
             CommandNode::Simple(simple) => self.simple(simple),
             CommandNode::Compound(compound, redirects) => {
                 self.redirects(redirects);
-                let Some(input) = Feed::of(redirects, self.scope()).input else { return self.compound(compound) };
-                let names = self.printed_into(redirects);
+                let Some(input) = Feed::of(redirects, self.scope()).input else {
+                    let piped = self.piped.clone().filter(|_| reads_lines(compound));
+                    let outer = std::mem::replace(&mut self.piped, piped);
+                    let after = self.compound(compound);
+                    self.piped = outer;
+                    return after;
+                };
+                let names = self.printed_into(redirects).filter(|_| reads_lines(compound));
                 let outer = std::mem::replace(&mut self.input, input);
                 let piped = std::mem::replace(&mut self.piped, names);
                 let after = self.compound(compound);
@@ -309,6 +318,7 @@ impl Walker {
             && matches!(simple.words.as_slice(), [only] if only.plain() == Some("exec"))
         {
             self.input = input;
+            self.piped = None;
         }
         let input = feed.input.unwrap_or(self.input);
         let (through, directories) = (self.through.clone(), self.directories.clone());
@@ -318,8 +328,9 @@ impl Walker {
             (Some(Value::Text(text)), None) => Some(text.clone()),
             _ => feed.text,
         };
+        let is_exec = matches!(simple.words.as_slice(), [only] if only.plain() == Some("exec"));
         let after = self.invoke(Invocation { argv, through, assignments, directories, input, fed });
-        self.piped = piped;
+        self.piped = piped.filter(|_| !is_exec);
         after
     }
 
@@ -339,7 +350,7 @@ impl Walker {
         let value = match &known {
             Some(Value::Text(text)) => Word::Literal(text.clone()),
             Some(Value::Name(pattern)) => Word::Pattern(pattern.clone()),
-            Some(Value::Number) => Word::Literal("0".to_owned()),
+            Some(Value::Number | Value::Count) => Word::Literal("0".to_owned()),
             Some(Value::Stamp(pattern)) => Word::Stamp(pattern.clone()),
             Some(Value::Token) => Word::Token(written),
             Some(Value::Names(_) | Value::Words(_)) | None => Word::Unknown(written),
@@ -399,7 +410,7 @@ impl Walker {
         if !matches!(word.parts.as_slice(), [WordPart::Process(_)]) {
             self.unknown(&target);
         }
-        let is_read = usage == OpenMode::Read && matches!(target, Word::Pieces(_));
+        let is_read = usage == OpenMode::Read && matches!(&target, Word::Pieces(names) if names.contains('*'));
         if let (Word::Pieces(written) | Word::Token(written), false) = (&target, is_read) {
             self.doubt(DoubtKind::NotLiteral, format!("the value of {}", quoted(written)));
         }
@@ -429,6 +440,7 @@ impl Walker {
                 WordPart::Process(script) => {
                     self.apart(|walker| {
                         walker.input = StandardInput::Fed;
+                        walker.piped = None;
                         walker.script(script)
                     });
                 }
@@ -481,5 +493,17 @@ impl Walker {
                 None
             }
         }
+    }
+}
+
+/// Whether this is a loop that reads its input line by line: `while read -r f; do ...`.
+fn reads_lines(compound: &Compound) -> bool {
+    let Compound::Loop { condition, .. } = compound else { return false };
+    let [item] = condition.items.as_slice() else { return false };
+    match item.first.commands.as_slice() {
+        [CommandNode::Simple(simple)] if item.rest.is_empty() => {
+            simple.words.first().and_then(RawWord::plain) == Some("read") && simple.redirects.is_empty()
+        }
+        _ => false,
     }
 }

@@ -8,14 +8,15 @@ use crate::{
     analysis::{DoubtKind, Invocation, Word},
     budget::quoted,
     printed,
-    syntax::{Redirect, RedirectTarget, Simple, WordPart, is_name},
+    syntax::{Redirect, RedirectSource, RedirectTarget, Simple, WordPart, is_name},
     values::{Scope, Value},
     wrappers,
 };
 
 impl Walker {
     pub(super) fn scope(&self) -> Scope<'_> {
-        Scope { variables: &self.variables, directories: &self.directories, assigned: &self.assigned }
+        let Self { variables, directories, assigned, defined, .. } = self;
+        Scope { variables, directories, assigned, functions: defined }
     }
 
     /// Remembers the value of a variable, or forgets it.
@@ -27,6 +28,14 @@ impl Walker {
         }
         let value = value.filter(|_| !self.volatile.contains(name));
         self.variables.set(name, value);
+    }
+
+    /// Forgets all variables, since any of them could have been set.
+    fn forget_variables(&mut self) {
+        self.variables.forget_all();
+        if !self.frozen.is_empty() {
+            self.doubt(DoubtKind::Construct, "a variable may be set again that code that runs later uses");
+        }
     }
 
     /// Applies what the expansion of a command's words does to variables: `${x:=y}`, `$((x = 1))`.
@@ -110,10 +119,15 @@ impl Walker {
     /// Applies a builtin that sets variables.
     pub(super) fn set_by_builtin(&mut self, invocation: &Invocation) {
         let Some((program, words)) = invocation.argv.split_first() else { return };
-        let Some(name) = program.literal() else { return self.variables.forget_all() };
+        // After any other wrapper, the change does not happen in this shell.
+        let own = invocation.through.get(self.through.len()..).unwrap_or_default();
+        if !own.iter().all(|wrapper| matches!(wrapper.as_str(), "command" | "builtin" | "time")) {
+            return;
+        }
+        let Some(name) = program.literal() else { return self.forget_variables() };
         match name {
             "shift" | "set" => self.variables.forget_arguments(),
-            "source" | "." | "eval" => self.variables.forget_all(),
+            "source" | "." | "eval" => self.forget_variables(),
             // In sh there is no `declare`, and what is read-only keeps its value.
             "declare" | "typeset" | "readonly" => {
                 for variable in words.iter().filter_map(named) {
@@ -121,12 +135,15 @@ impl Walker {
                     self.volatile.insert(variable.to_owned());
                 }
             }
-            "export" | "local" => {
+            // It is an error outside of a function, and local to it inside.
+            "local" => words.iter().filter_map(named).for_each(|variable| self.set_variable(variable, None)),
+            "export" => {
                 let has_options = words.iter().any(|word| word.shown().starts_with(['-', '+']));
                 for word in words {
                     match (word, named(word)) {
                         (Word::Literal(text), Some(variable)) => {
-                            let value = text.split_once('=').map(|(_, value)| value.to_owned());
+                            let value = text.strip_prefix(variable).and_then(|rest| rest.strip_prefix('='));
+                            let value = value.map(str::to_owned);
                             // Without a value the variable keeps its own.
                             if let Some(value) = value.filter(|value| !value.contains('~') && !has_options) {
                                 let twice = words.iter().filter(|word| named(word) == Some(variable)).count() > 1;
@@ -140,12 +157,13 @@ impl Walker {
                             self.set_variable(variable, value);
                         }
                         (_, Some(variable)) => self.set_variable(variable, None),
-                        (_, None) => self.variables.forget_all(),
+                        (_, None) => self.forget_variables(),
                     }
                 }
             }
             "read" => {
-                let is_list = |value: &Value| matches!(value, Value::Names(_) | Value::Token | Value::Number);
+                let is_list =
+                    |value: &Value| matches!(value, Value::Names(_) | Value::Token | Value::Count | Value::Stamp(_));
                 let names = self.piped.clone().filter(is_list);
                 let variables: Vec<&str> =
                     words.iter().filter(|word| !word.shown().starts_with('-')).filter_map(named).collect();
@@ -154,10 +172,11 @@ impl Walker {
                 words.iter().filter_map(named).for_each(|variable| self.set_variable(variable, None));
                 match variables.as_slice() {
                     [only] if alone && plain => self.set_variable(only, names),
-                    _ if words.iter().any(|word| word.literal().is_none()) => self.variables.forget_all(),
-                    _ => {}
+                    _ if plain && words.iter().all(|word| word.literal().is_some()) => {}
+                    _ => self.forget_variables(),
                 }
             }
+            "wait" if !words.iter().any(|word| word.shown().starts_with('-')) => {}
             name if wrappers::sets_variables(name) => {
                 for word in words {
                     match (word.literal(), named(word)) {
@@ -170,7 +189,7 @@ impl Walker {
                         }
                         // The words of `printf` after its format are data.
                         (None, _) if name == "printf" && !sets_by_option(words) => {}
-                        (None, _) => self.variables.forget_all(),
+                        (None, _) => self.forget_variables(),
                     }
                 }
             }
@@ -180,10 +199,16 @@ impl Walker {
 
     /// Returns what a redirected input consists of: `done < <(find ...)`.
     pub(super) fn printed_into(&self, redirects: &[Redirect]) -> Option<Value> {
-        let word = redirects.iter().rev().find_map(|redirect| match &redirect.to {
-            RedirectTarget::Read(word) => Some(word),
-            _ => None,
-        })?;
+        let is_input = |redirect: &&Redirect| match &redirect.from {
+            RedirectSource::Usual => true,
+            RedirectSource::Number(number) => number == "0",
+            RedirectSource::Variable(_) => false,
+        };
+        let reads =
+            |redirect: &&Redirect| !matches!(redirect.to, RedirectTarget::Write(_) | RedirectTarget::DuplicateOutput);
+        // The last redirection of the input decides.
+        let last = redirects.iter().filter(is_input).rfind(reads)?;
+        let RedirectTarget::Read(word) = &last.to else { return None };
         match word.parts.as_slice() {
             [WordPart::Process(script)] => printed::printed(script, self.scope()),
             _ => None,

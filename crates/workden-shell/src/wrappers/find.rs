@@ -34,9 +34,8 @@ pub(super) fn unwrap(argv: &[Word]) -> Unwrapped {
         if argv.is_empty() {
             unwrapped.doubts.push((DoubtKind::Construct, "`find -exec` without a command".to_owned()));
         } else {
-            if let [program] | [program, Word::Pattern(_) | Word::Unknown(_)] = argv.as_slice()
-                && super::program(program).is_some_and(super::shells::is_shell)
-            {
+            let is_shell = argv.first().and_then(super::program).is_some_and(super::shells::is_shell);
+            if is_shell && !argv.iter().any(|word| word.literal().is_some_and(|text| text.starts_with('-'))) {
                 unwrapped.doubts.push((DoubtKind::ForeignCode, "what `find` finds runs in a shell".to_owned()));
             }
             // With `-execdir` the directory differs for each file.
@@ -66,6 +65,10 @@ fn end(command: &[Word]) -> Option<usize> {
 pub(crate) fn found(words: &[Word]) -> Vec<Word> {
     let unknown = || vec![Word::Unknown("{}".to_owned())];
     let is_start = |word: &&Word| word.literal().is_none_or(|text| !text.starts_with(['-', '(', '!', ')']));
+    let words = match words {
+        [Word::Literal(option), rest @ ..] if option == "-P" => rest,
+        words => words,
+    };
     let starts: Vec<&Word> = words.iter().take_while(is_start).collect();
     // The command of `-exec` is not a condition, but an alternative after it is.
     let command = words.iter().position(runs_something).unwrap_or(words.len());
@@ -86,7 +89,11 @@ pub(crate) fn found(words: &[Word]) -> Vec<Word> {
         let below = format!("{}/**/", start.trim_end_matches('/'));
         found.push(Word::Pattern(format!("{below}{name}")));
         // The `*` and `?` of `find` match hidden names as well, unlike those of a shell. A pattern for an extension
-        // does not intend these.
+        // means a name that is only the extension, too, but does not intend others.
+        if let Some(extension) = name.strip_prefix('*').filter(|rest| rest.starts_with('.')) {
+            found.push(Word::Pattern(format!("{below}{extension}")));
+            continue;
+        }
         if name.starts_with('*') && name.contains('.') {
             continue;
         }
@@ -105,7 +112,11 @@ pub(crate) fn below(words: &[Word]) -> Option<Vec<Word>> {
     let starts: Vec<&Word> = words.iter().take_while(is_start).collect();
     let here = Word::Literal(".".to_owned());
     let starts = if starts.is_empty() { vec![&here] } else { starts };
-    let follows = |word: &Word| matches!(word.shown(), "-L" | "-H" | "-follow" | "-files0-from");
+    let follows = |word: &Word| {
+        matches!(word.shown(), "-L" | "-H" | "-P" | "-follow" | "-files0-from")
+            || word.shown().starts_with("-O")
+            || word.shown().starts_with("-D")
+    };
     let below = starts.iter().map(|start| match start {
         Word::Literal(start) if !start.contains(['*', '?', '[', '{', '\\', '~']) => Some(Word::Pieces(start.clone())),
         _ => None,
@@ -116,31 +127,45 @@ pub(crate) fn below(words: &[Word]) -> Option<Vec<Word>> {
 /// How many patterns stand for the found names.
 const MOST_PATTERNS: usize = 8;
 
+/// Tests and actions of `find` that only narrow what it finds, or print it, and how many words follow them.
+#[rustfmt::skip]
+const NARROWS: &[(&str, usize)] = &[
+    ("-type", 1), ("-maxdepth", 1), ("-mindepth", 1), ("-newer", 1), ("-size", 1), ("-mtime", 1), ("-mmin", 1), ("-empty", 0),
+    ("-print", 0), ("-print0", 0), ("-executable", 0), ("-perm", 1), ("-user", 1), ("-path", 1), ("-xdev", 0), ("-a", 0),
+    ("(", 0), (")", 0),
+];
+
 /// Returns the names that `find` looks for, if each of its alternatives has one.
 fn names<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
-    let follows = ["-L", "-H", "-follow", "-files0-from", ","];
-    if words.iter().any(|word| follows.contains(word)) {
-        return None;
-    }
     let mut names = Vec::new();
-    let alternatives: Vec<&[&str]> = words.split(|word| matches!(*word, "-o" | "-or")).collect();
-    for alternative in &alternatives {
-        if alternative.contains(&"-prune") && alternatives.len() > 1 {
-            continue;
-        }
-        let mut found = 0;
-        for (at, pair) in alternative.windows(2).enumerate() {
-            let negated = at > 0 && matches!(alternative[at - 1], "!" | "-not");
-            if matches!(pair[0], "-name" | "-iname") && !negated {
-                names.push(pair[1]);
+    let mut found = 0;
+    let mut prunes = false;
+    let mut words = words.iter().skip_while(|word| !word.starts_with(['-', '(', '!'])).copied();
+    while let Some(word) = words.next() {
+        match word {
+            "-name" => {
+                names.push(words.next()?);
                 found += 1;
             }
-        }
-        // A group that is negated as a whole says nothing about the names outside of it.
-        let negates_group = alternative.windows(2).any(|pair| matches!(pair[0], "!" | "-not") && pair[1] == "(");
-        if found != 1 || negates_group {
-            return None;
+            "!" | "-not" => match words.next()? {
+                "-name" | "-iname" | "-path" | "-type" => drop(words.next()?),
+                _ => return None,
+            },
+            // Without an alternative after it, it only narrows.
+            "-prune" => prunes = true,
+            "-o" | "-or" => {
+                if found != 1 || prunes {
+                    return None;
+                }
+                found = 0;
+            }
+            word => {
+                let (_, values) = NARROWS.iter().find(|(test, _)| *test == word)?;
+                for _ in 0..*values {
+                    words.next()?;
+                }
+            }
         }
     }
-    (!names.is_empty()).then_some(names)
+    (found == 1).then_some(names)
 }

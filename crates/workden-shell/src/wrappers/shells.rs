@@ -59,10 +59,24 @@ pub(super) fn unwrap(name: &str, argv: &[Word], input: StandardInput, fed: Optio
     if has("c") {
         return match rest.first() {
             Some(Word::Literal(text)) => {
-                Unwrapped::script(text.clone(), ScriptScope::Apart).with_arguments(rest.get(2..).unwrap_or_default())
+                // A pattern before the arguments could be several words.
+                let is_plain = rest.get(1).is_none_or(|name| name.literal().is_some());
+                let arguments = rest.get(2..).filter(|_| is_plain).unwrap_or_default();
+                let script = Unwrapped::script(text.clone(), ScriptScope::Apart);
+                match is_plain {
+                    true => script.with_arguments(arguments),
+                    false => script.and_doubt(DoubtKind::NotLiteral, format!("the arguments of `{name} -c`")),
+                }
             }
             _ => Unwrapped::doubted(DoubtKind::ForeignCode, format!("the script of `{name} -c`")),
         };
+    }
+    if rest.len() > 1 && rest.first().is_some_and(is_stdin) {
+        return Unwrapped::doubted(DoubtKind::ForeignCode, format!("the script of `{name} -`"));
+    }
+    // A word that could be nothing leaves its place to the next.
+    if rest.first().is_some_and(|file| !matches!(file, Word::Literal(_) | Word::Pattern(_))) {
+        return Unwrapped::doubted(DoubtKind::ForeignCode, format!("the script that `{name}` runs"));
     }
     if !has("s") && rest.first().is_some_and(|file| !is_stdin(file)) {
         return Unwrapped::ordinary();

@@ -22,16 +22,6 @@ pub(super) fn unwrap(argv: &[Word], input: &[Word]) -> Unwrapped {
         Err(option) => return Unwrapped::option("xargs", &option),
     };
     let replaced = given.iter().rev().find(|(option, _)| option == "I");
-    // With these options a name with blanks is one word.
-    let whole = replaced.is_some() || given.iter().any(|(option, _)| matches!(option.as_str(), "0" | "null"));
-    let input: Vec<Word> = input
-        .iter()
-        .map(|word| match word {
-            Word::Pieces(pattern) if whole && pattern.contains('*') => Word::Pattern(pattern.clone()),
-            word => word.clone(),
-        })
-        .collect();
-    let input = input.as_slice();
     let mut argv = if rest.is_empty() { vec![Word::Literal("echo".to_owned())] } else { rest.to_vec() };
     match replaced.map(|(_, value)| value.as_ref().and_then(Word::literal)) {
         // The positions of the input words are unknown as well.
@@ -60,7 +50,7 @@ pub(super) fn unwrap(argv: &[Word], input: &[Word]) -> Unwrapped {
 fn read(input: &[Word], written: &str) -> Vec<Word> {
     match input {
         [] => vec![Word::Unknown(written.to_owned())],
-        [Word::Stamp(number)] if number == "*" => vec![Word::Token(written.to_owned())],
+        [Word::Stamp(_)] => vec![Word::Token(written.to_owned())],
         words => words.to_vec(),
     }
 }
@@ -68,8 +58,10 @@ fn read(input: &[Word], written: &str) -> Vec<Word> {
 /// Returns a word in which the marker is a part.
 fn within(text: &str, marker: &str, input: &[Word]) -> Word {
     match input {
-        [Word::Token(number)] if number == "..." && !text.starts_with('-') => Word::Token(text.to_owned()),
-        [Word::Stamp(pattern)] => Word::Stamp(text.replace(marker, pattern)),
+        [Word::Stamp(number)] if !text.starts_with(['-', '/']) && !text.starts_with(marker) => {
+            Word::Stamp(text.replace(marker, number))
+        }
+        [Word::Token(_)] if !text.starts_with('-') => Word::Token(text.to_owned()),
         _ => Word::Unknown(text.to_owned()),
     }
 }

@@ -62,7 +62,10 @@ pub(super) fn is_executed_outside(place: &NamedPath) -> bool {
         NamedPath::Matching(text) | NamedPath::Unknown(text) => text,
     };
     let names: Vec<&str> = text.split('/').filter(|name| !name.is_empty()).collect();
-    let same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
+    let same = |one: &str, other: &str| match one.split_once(['*', '?', '[']) {
+        Some((start, _)) => start.len() > 2 && other.to_ascii_lowercase().starts_with(&start.to_ascii_lowercase()),
+        None => one.eq_ignore_ascii_case(other),
+    };
     let in_git = names.windows(2).any(|pair| {
         let is_open = pair[1].contains(['*', '?', '[', '{', '$']);
         same(pair[0], GIT_DIRECTORY) && (is_open || IN_GIT_DIRECTORY.iter().any(|executed| same(pair[1], executed)))
@@ -101,8 +104,13 @@ pub(super) fn has_executed_outside(place: &NamedPath) -> bool {
 
 /// Whether these names end with a listed file, in any directory; `a/*` lists everything below a directory `a`.
 fn is_listed(names: &[&str], listed: &str) -> bool {
+    // A pattern that begins like the name could match it.
+    let is_like = |one: &str, other: &str| match one.split_once(['*', '?', '[', '{']) {
+        Some((start, _)) => !start.is_empty() && other.to_ascii_lowercase().starts_with(&start.to_ascii_lowercase()),
+        None => one.eq_ignore_ascii_case(other),
+    };
     let same = |part: &[&str], whole: &[&str]| {
-        part.len() == whole.len() && part.iter().zip(whole).all(|(one, other)| one.eq_ignore_ascii_case(other))
+        part.len() == whole.len() && part.iter().zip(whole).all(|(one, other)| is_like(one, other))
     };
     let parts: Vec<&str> = listed.split('/').collect();
     match parts.as_slice() {

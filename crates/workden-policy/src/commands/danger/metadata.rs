@@ -11,6 +11,11 @@ pub(crate) fn names_metadata(text: &str) -> bool {
     if NAMES.iter().any(|name| lower.contains(name)) || lower.contains("://metadata/") {
         return true;
     }
+    // A number that is only known when it runs.
+    if lower.contains('*') && (lower.contains("254.169.254") || lower.contains(".169.254") || lower.contains("169.254"))
+    {
+        return true;
+    }
     if lower.contains("169.254.") || lower.contains("fd00:ec2:") || lower.contains("ffff:a9fe:") {
         return true;
     }

@@ -192,7 +192,7 @@ fn destroyed(invocation: &Invocation, touch: FileEffect, word: &Word, found: &mu
             (NamedPath::At(path), _) if path.name() == Some(".git") => {
                 found.push(ask(format!("it {what} the history of a repository")));
             }
-            (NamedPath::Matching(pattern), _) if pattern.ends_with("/.git") => {
+            (NamedPath::Matching(pattern), _) if pattern.to_ascii_lowercase().ends_with("/.git") => {
                 found.push(ask(format!("it {what} the history of repositories")));
             }
             (place, _) if is_vital(place) => found.push(deny(format!("it {what} `{}`", word.shown()))),
