@@ -3,12 +3,13 @@
 
 use workden_core::{
     Result,
-    sandbox::{Network, Strength},
+    sandbox::{Network, Shell, Strength},
 };
 use workden_wire::LaunchTarget;
 
 use crate::{
-    SandboxOptions, delegate::delegate_to_keeper, keeper::KeeperConnection, options::common_options, variables,
+    SandboxOptions, delegate::delegate_to_keeper, host_environment, keeper::KeeperConnection, options::common_options,
+    variables,
 };
 
 /// Runs commands on the host as the current user. It ends when it is dropped, or with this process.
@@ -65,6 +66,12 @@ impl HostSandboxBuilder {
                 ("masked", !masked.is_empty()),
             ],
         )
+    }
+
+    /// Returns the shell that runs command lines.
+    #[must_use]
+    pub fn shell(&self) -> Shell {
+        host_environment::shell()
     }
 
     /// Starts the sandbox.

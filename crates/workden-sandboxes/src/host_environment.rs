@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use workden_core::sandbox::Shell;
+
 /// The variables and the directory of the process that starts a sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostEnvironment {
@@ -67,6 +69,11 @@ impl HostEnvironment {
             None => path.display().to_string(),
         }
     }
+}
+
+/// Returns the shell that commands find on this machine.
+pub(crate) fn shell() -> Shell {
+    Shell::find(|file| is_program(Path::new(file))).0
 }
 
 /// Whether this is an executable file.

@@ -311,7 +311,12 @@ impl WorkspaceBuilder {
             _ => AtEnd::Stop,
         };
         let timeout = sandbox.as_ref().and_then(SandboxKind::timeout);
+        let shell = sandbox.as_ref().and_then(SandboxKind::shell);
         let facts = sandbox.as_ref().map(SandboxKind::facts).unwrap_or_default();
+        let facts = match shell {
+            Some(shell) => facts.shell(shell.name()),
+            None => facts.shell("bash, or sh where there is no bash"),
+        };
         let (backend, sandbox, lazy, masks) = match sandbox {
             Some(kind) => {
                 let assembled = kind.holding(held).assemble(&mounts, git_files, &policy, self.durability)?;
@@ -329,6 +334,7 @@ impl WorkspaceBuilder {
             approvals: answering(self.approvals, &self.modes),
             audits: self.audits,
             directory: work_dir,
+            shell,
             timeout,
             facts,
             at_end,

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use workden_core::{
     Backend, Error, ErrorKind, Result, Sandbox, VirtualPath,
-    sandbox::{CommandFacts, InodeId, Mount, MountAccess, Network},
+    sandbox::{CommandFacts, InodeId, Mount, MountAccess, Network, Shell},
 };
 use workden_files::{OpenMount, open_mounts};
 use workden_policy::Policy;
@@ -78,6 +78,20 @@ impl SandboxKind {
             },
             _ => Some(inside),
         })
+    }
+
+    /// The shell of commands, if it is known before the sandbox runs.
+    pub(crate) fn shell(&self) -> Option<Shell> {
+        match self {
+            #[cfg(feature = "linux")]
+            Self::Linux(builder) => builder.shell(),
+            #[cfg(feature = "linux")]
+            Self::Host(builder) => Some(builder.shell()),
+            // An image may have bash or not.
+            #[cfg(feature = "docker")]
+            Self::Docker(_) => None,
+            Self::Remote(_) | Self::Session(_) => None,
+        }
     }
 
     /// The time limit of a command that has none.

@@ -5,7 +5,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use workden_core::{Audit, Backend, Guarded, Sandbox, VirtualPath, sandbox::CommandFacts};
+use workden_core::{
+    Audit, Backend, Guarded, Sandbox, VirtualPath,
+    sandbox::{CommandFacts, Shell},
+};
 use workden_policy::{Policy, approvals::Approvals};
 use workden_sandboxes::LazySandbox;
 
@@ -38,6 +41,8 @@ pub(crate) struct Parts {
     pub(crate) audits: Vec<Arc<dyn Audit>>,
     /// Where relative paths start and commands run; `None` for the directory of the sandbox.
     pub(crate) directory: Option<VirtualPath>,
+    /// The shell of commands, if it is known before the sandbox runs.
+    pub(crate) shell: Option<Shell>,
     /// The time limit of a command that has none.
     pub(crate) timeout: Option<Duration>,
     /// What a model should know about commands.

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use workden_core::{
     BackendExt, Caller, Error, Expect, IfExists, Removal, Result, Sandbox, Spelling, Verdict, VirtualPath, Written,
-    sandbox::CommandFacts,
+    sandbox::{CommandFacts, Shell},
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Numbered, Replacement},
 };
@@ -60,6 +60,13 @@ impl Workspace {
     #[must_use]
     pub fn approvals(&self) -> &Approvals {
         &self.parts.approvals
+    }
+
+    /// Returns the shell that runs the command lines of this workspace, if it is known before the sandbox runs. That of
+    /// a container, a session and a remote sandbox is bash if they have it, and otherwise `sh`.
+    #[must_use]
+    pub fn shell(&self) -> Option<Shell> {
+        self.parts.shell
     }
 
     /// Returns the same workspace for one tool call, which questions and records then name.

@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use workden_core::{BackendExt, Expect, Sandbox, VirtualPath, sandbox::ExecuteRequest};
+use workden_core::{
+    BackendExt, Expect, Sandbox, VirtualPath,
+    sandbox::{ExecuteRequest, Shell},
+};
 use workden_sandboxes::{KeeperProgram, LinuxSandbox};
 
 use crate::{
@@ -54,10 +57,17 @@ impl Bench {
         let (mut ours, mut peer) = (Samples::default(), Samples::default());
         for _ in 0..self.rounds * 5 {
             ours.take_async(async { Ok(sandbox.execute(&request).await?) }).await?;
-            peer.take(|| ended(Command::new("sh").args(["-c", "true"])))?;
+            let (shell, file) = shell();
+            peer.take(|| ended(Command::new(file).args(shell.options()).arg("true")))?;
         }
         sandbox.stop().await?;
-        Ok(Line::beside("`execute(\"true\")`", "`sh -c true`", &ours, &peer, Target::Over(Duration::from_millis(1))))
+        Ok(Line::beside(
+            "`execute(\"true\")`",
+            "same shell, `true`",
+            &ours,
+            &peer,
+            Target::Over(Duration::from_millis(1)),
+        ))
     }
 
     /// Measures the time to the first output beside one call of bubblewrap.
@@ -72,7 +82,10 @@ impl Bench {
             check(executed.output.head == "hi\n", "the first output")?;
             sandbox.stop().await?;
             peer.take(|| {
-                let output = bubblewrap(&work).args(["sh", "-c", "echo hi"]).stdout(Stdio::piped()).output()?;
+                let (shell, file) = shell();
+                let mut shell_inside = bubblewrap(&work);
+                let output =
+                    shell_inside.arg(file).args(shell.options()).arg("echo hi").stdout(Stdio::piped()).output()?;
                 check(output.stdout == b"hi\n", "bubblewrap's output")
             })?;
         }
@@ -144,6 +157,11 @@ impl Bench {
     async fn sandbox(&self) -> Result<LinuxSandbox, Failure> {
         Ok(LinuxSandbox::builder().keeper(KeeperProgram::at(&self.keeper)).start().await?)
     }
+}
+
+/// Returns the shell of sandboxes that show the programs of this machine, so that peers start the same.
+fn shell() -> (Shell, &'static str) {
+    Shell::find(|file| Path::new(file).exists())
 }
 
 fn directory() -> Result<PathBuf, Failure> {

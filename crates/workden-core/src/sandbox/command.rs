@@ -10,7 +10,7 @@ use crate::{VirtualPath, limits, setters::setters};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// A line that `sh -c` runs.
+    /// A line for the [`Shell`](super::Shell) of the sandbox.
     Shell(String),
     /// A program and its arguments, without a shell. The program is searched for in `PATH`.
     Program(Vec<String>),

@@ -12,6 +12,7 @@ mod facts;
 mod isolation;
 mod job;
 mod process;
+mod shell;
 mod usage;
 
 use async_trait::async_trait;
@@ -25,6 +26,7 @@ pub use facts::{CommandFacts, SHELL};
 pub use isolation::{Enforcement, Isolation, IsolationLevel, LimitName, LimitReport, Wall};
 pub use job::{Job, JobId, JobOutput, JobRead, JobState, Killed};
 pub use process::{Process, ProcessControl, ProcessEvent, ProcessEvents, Signal, Stream};
+pub use shell::Shell;
 pub use usage::Usage;
 
 use crate::{Backend, Result, VirtualPath};
@@ -35,8 +37,8 @@ use crate::{Backend, Result, VirtualPath};
 ///
 /// - It starts in the sandbox's working directory, unless the request names another, with the sandbox's environment and
 ///   the variables of the request.
-/// - A shell line runs in `sh`; an argument vector runs without a shell. A missing program is exit code 127, and a
-///   program that cannot be run is exit code 126.
+/// - A shell line runs in the [`Shell`] of the sandbox; an argument vector runs without one. A missing program is exit
+///   code 127, and a program that cannot be run is exit code 126.
 /// - It runs under a reaper that stops all of its descendants when the caller stops waiting.
 /// - The call returns when the command itself ends, even if a background process still holds its output; background
 ///   processes live until the sandbox ends.

@@ -21,7 +21,7 @@ use super::{
     prepare,
     reapers::{ReaperStart, Reapers},
     records::JobRecords,
-    starting,
+    shell, starting,
     tree::{EndMode, ProcessTree},
 };
 use crate::{config::KeeperConfig, reaper::Terminal};
@@ -57,6 +57,9 @@ impl Engine {
     pub(crate) fn new(config: Arc<KeeperConfig>) -> Result<Self> {
         let null = rustix::fs::open(c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
             .map_err(|why| broken("open the null device", why))?;
+        // Chosen now, not by the first command.
+        let (shell, _) = shell::shell();
+        tracing::debug!(shell = shell.name(), "shell chosen");
         Ok(Self {
             directory: c_path(&config.directory)?,
             null,

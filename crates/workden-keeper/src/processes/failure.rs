@@ -6,7 +6,7 @@ use workden_core::{
     sandbox::{Command, Ended},
 };
 
-use super::tree::TreeState;
+use super::{shell, tree::TreeState};
 use crate::reaper::message::StartStage;
 
 /// Why a command did not start.
@@ -28,7 +28,7 @@ pub(crate) fn failure(stage: StartStage, why: Errno, command: &Command) -> Start
     match (stage, why) {
         (StartStage::Exec, why) => {
             let program = match command {
-                Command::Shell(_) => "/bin/sh",
+                Command::Shell(_) => shell::shell().1,
                 Command::Program(words) => words.first().map_or("", String::as_str),
             };
             let (reason, code) = match why {

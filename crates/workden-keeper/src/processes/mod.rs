@@ -14,6 +14,7 @@ mod pipes;
 pub(crate) mod prepare;
 mod reapers;
 mod records;
+mod shell;
 mod spawn;
 pub(crate) mod starting;
 mod tree;

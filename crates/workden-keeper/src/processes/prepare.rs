@@ -5,16 +5,19 @@ use std::{collections::BTreeMap, ffi::CString};
 
 use workden_core::{Error, ErrorKind, Result, sandbox::Command};
 
+use super::shell;
 use crate::sys::ExecProgram;
 
 /// The search path when the environment has no `PATH`.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-const SHELL: &str = "/bin/sh";
 
 /// Returns the program of a command, with its arguments and its environment.
 pub(crate) fn program(command: &Command, environment: &BTreeMap<&str, &str>) -> Result<ExecProgram> {
     let (files, words) = match command {
-        Command::Shell(line) => (vec![SHELL.to_owned()], vec!["sh", "-c", line]),
+        Command::Shell(line) => {
+            let (shell, file) = shell::shell();
+            (vec![file.to_owned()], [&[shell.name()], shell.options(), &[line.as_str()]].concat())
+        }
         Command::Program(words) => {
             let program = words.first().filter(|program| !program.is_empty()).ok_or_else(|| {
                 Error::new(ErrorKind::InvalidArgument, "invalid command: the program is missing")

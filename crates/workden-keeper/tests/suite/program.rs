@@ -72,7 +72,8 @@ fn here(directory: &std::path::Path, lifetime: Lifetime) -> Launch {
 async fn a_keeper_serves_files_and_commands_on_its_standard_input() {
     let mut program = Program::start().await;
     std::fs::write(program.directory.path().join("file"), "content").unwrap();
-    let executed = program.sandbox.execute(&ExecuteRequest::shell("cat file; pwd; ls /proc/$$/fd")).await.unwrap();
+    let line = "cat file; pwd; ls /proc/$$/fd; true";
+    let executed = program.sandbox.execute(&ExecuteRequest::shell(line)).await.unwrap();
     assert_eq!(
         executed.output.text(),
         format!("content{}\n0\n1\n2\n", program.directory.path().canonicalize().unwrap().display())

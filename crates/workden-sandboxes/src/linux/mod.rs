@@ -8,13 +8,14 @@ use std::{path::PathBuf, time::Duration};
 pub use launcher::LinuxLauncher;
 use workden_core::{
     Error, ErrorKind, Result, VirtualPath,
-    sandbox::{CommandFacts, Confinement, Level, Mount, RootFiles},
+    sandbox::{CommandFacts, Confinement, Level, Mount, RootFiles, Shell},
 };
 use workden_wire::LaunchTarget;
 
 use crate::{
     ByteSize, SandboxOptions,
     delegate::delegate_to_keeper,
+    host_environment,
     keeper::{KeeperConnection, LeaseDirectory},
     limits::NamedLimits,
     options::common_options,
@@ -156,6 +157,15 @@ impl LinuxSandboxBuilder {
     /// When the level cannot mount it at the path that an option sets.
     pub fn directory(&self) -> Result<VirtualPath> {
         plan::directory(self)
+    }
+
+    /// Returns the shell that will run command lines, if it is known: another root file system may have bash or not.
+    #[must_use]
+    pub fn shell(&self) -> Option<Shell> {
+        match self.root_files {
+            RootFiles::Host => Some(host_environment::shell()),
+            RootFiles::Directory(_) => None,
+        }
     }
 
     /// Returns where these directories show the keeper program, which runs on the host: commands may not change it, and

@@ -1,6 +1,7 @@
 //! Sandboxes as a user starts them: `workden run`, `workden doctor`, and the library with this binary as its keeper.
 
 mod after_run;
+mod at_work;
 mod doctor;
 mod level;
 mod library;

@@ -17,7 +17,8 @@ fn a_command_of_a_tool_has_the_limits_of_the_command_line() {
     for (words, command, expected) in [
         (&["--env", "GIT_AUTHOR_NAME=Ann"][..], "echo $GIT_AUTHOR_NAME", "Ann\n"),
         (&["--env", "A=b", "--sandbox", "host"], "echo $A", "b\n"),
-        (&["--pids", "4"], "sleep 60 & sleep 60 & sleep 60 & sleep 60 & sleep 60 & echo out", "annot fork"),
+        // Not in bash, which tries for 15 seconds.
+        (&["--pids", "5"], "sh -c 'sleep 60 & sleep 60 & sleep 60 & sleep 60 & sleep 60 & echo out'", "annot fork"),
     ] {
         let ran = execute(&project, command, words);
         assert!(ran.out.contains(expected), "{words:?}: {ran:?}");
