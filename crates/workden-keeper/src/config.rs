@@ -7,7 +7,7 @@ use rustix::process::Resource;
 use seccompiler::BpfProgram;
 use workden_core::{
     VirtualPath,
-    sandbox::{Isolation, Limits},
+    sandbox::{Isolation, Limits, Network},
 };
 
 /// What every command of a keeper is started with.
@@ -39,6 +39,8 @@ pub struct KeeperConfig {
     pub wall_clock: Option<Duration>,
     /// How long it lives without calls while no command runs.
     pub idle: Option<Duration>,
+    /// What commands can reach, for messages about it.
+    pub network: Network,
     /// The limits as requested, for messages about them.
     pub limits: Limits,
     /// The isolation that is enforced.
@@ -64,6 +66,7 @@ impl KeeperConfig {
             children: Children::OthersToo,
             wall_clock: None,
             idle: None,
+            network: Network::Host,
             limits: Limits::default(),
             isolation: Isolation::none(),
         }

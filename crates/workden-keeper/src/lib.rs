@@ -8,6 +8,7 @@ mod config;
 pub mod confine;
 mod keeper;
 mod message;
+mod offline;
 pub mod one_shot;
 mod processes;
 mod reaper;

@@ -32,7 +32,10 @@ pub(super) async fn attend(
     let drained = drain(&mut events);
     tokio::pin!(drained);
     tokio::select! {
-        drained = &mut drained => Ok(drained.map_or_else(|ending| ending, |(ended, hits)| Ending::Command(ended, hits))),
+        drained = &mut drained => {
+            let ending = drained.map(|(ended, hits)| Ending::Command(ended, hits, Vec::new()));
+            Ok(ending.unwrap_or_else(|ending| ending))
+        }
         never = pass_on(input, control) => match never {},
         never = besides(control) => match never {},
         () = after(timeout) => {

@@ -27,7 +27,7 @@ fn in_sandbox(arguments: &RunArguments, input: OneShotInput) -> Result<Ending> {
     let confinement = sandbox::linux(arguments, HostEnvironment::from_process())?.confinement()?;
     let command = Command::Program(arguments.command.clone());
     Ok(match one_shot::run(&confinement, &command, input, arguments.time.timeout)? {
-        OneShotEnd::Command(ended, hits) => Ending::Command(ended, hits),
+        OneShotEnd::Command(ended, hits, hints) => Ending::Command(ended, hits, hints),
         OneShotEnd::TimedOut => Ending::TimedOut(arguments.time.timeout.unwrap_or_default()),
         OneShotEnd::Told(signal) => Ending::Told(signal),
         OneShotEnd::NoOutput(number) => Ending::output(std::io::Error::from_raw_os_error(number)),

@@ -4,7 +4,7 @@ use std::{io::Write, process::ExitCode, time::Duration};
 
 use workden_core::{
     Error, ErrorKind,
-    sandbox::{Ended, LimitHit},
+    sandbox::{Ended, Hint, LimitHit},
 };
 
 use super::Shown;
@@ -23,8 +23,8 @@ const CLOSED_PIPE: u8 = 141;
 /// How a run ended.
 #[derive(Debug)]
 pub(crate) enum Ending {
-    /// The command ended, and hit these limits.
-    Command(Ended, Vec<LimitHit>),
+    /// The command ended, hit these limits, and failed for these reasons.
+    Command(Ended, Vec<LimitHit>, Vec<Hint>),
     /// The command timed out.
     TimedOut(Duration),
     /// This signal ended the run.
@@ -57,17 +57,21 @@ impl Ending {
 
     /// Prints the message, if there is one, and returns the exit code.
     pub(crate) fn tell(self, shown: Shown, machine: Machine) -> ExitCode {
-        if let Self::Command(ended, hits) = &self
+        if let Self::Command(ended, hits, hints) = &self
             && hits.is_empty()
+            && hints.is_empty()
         {
             // The usual case returns early, without locking standard error.
             return ExitCode::from(exit_code(ended.exit_code()));
         }
         let mut errors = anstream::stderr().lock();
         let code = match &self {
-            Self::Command(ended, limits_hit) => {
+            Self::Command(ended, limits_hit, hints) => {
                 for hit in limits_hit.iter().filter(|_| !shown.is_json()) {
                     let _ = writeln!(errors, "limit: {}", hit.sentence);
+                }
+                for hint in hints.iter().filter(|_| !shown.is_json()) {
+                    let _ = writeln!(errors, "hint: {}", hint.sentence());
                 }
                 exit_code(ended.exit_code())
             }

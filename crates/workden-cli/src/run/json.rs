@@ -27,6 +27,9 @@ struct Document<'a> {
     /// The limits of the sandbox: bytes, processors, processes, files or seconds.
     limits: Map<String, Value>,
     limits_hit: &'a [LimitHit],
+    /// What to do about a failure that the sandbox caused, each in a sentence.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hints: Vec<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<&'a LeftOut>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,6 +61,7 @@ pub(super) async fn run(
         duration: executed.duration.as_secs_f64(),
         limits: limits(&isolation),
         limits_hit: &executed.limits_hit,
+        hints: executed.hints.iter().map(|hint| hint.sentence()).collect(),
         left_out: executed.output.left_out.as_ref(),
         isolation: (shown == DocumentedIsolation::Included).then_some(isolation),
     };
@@ -67,7 +71,7 @@ pub(super) async fn run(
     if let Err(error) = std::io::stdout().lock().write_all(text.as_bytes()) {
         return Ok(Ending::output(error));
     }
-    Ok(Ending::Command(executed.ended, executed.limits_hit))
+    Ok(Ending::Command(executed.ended, executed.limits_hit, executed.hints))
 }
 
 /// Returns the limits that are enforced, by name.

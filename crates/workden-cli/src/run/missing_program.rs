@@ -24,7 +24,7 @@ const PROGRAMS: [(&str, &[&str]); 4] = [
 
 /// Returns what to type instead, if the program of the command was not found and a toolchain has it.
 pub(super) fn hint(arguments: &RunArguments, ending: &Ending) -> Option<String> {
-    let not_found = matches!(ending, Ending::Command(Ended::Exited(NOT_FOUND), _));
+    let not_found = matches!(ending, Ending::Command(Ended::Exited(NOT_FOUND), ..));
     if !not_found || arguments.sandbox != Kind::Linux || arguments.session.is_some() {
         return None;
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{JobId, LimitName};
+use super::{Hint, JobId, LimitName};
 use crate::{VirtualPath, setters::setters};
 
 /// The result of a command that ran to its end.
@@ -20,18 +20,39 @@ pub struct Executed {
     /// The limits that the command hit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits_hit: Vec<LimitHit>,
+    /// What to do about a failure that the sandbox caused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<Hint>,
 }
 
 impl Executed {
-    /// Creates the result of a command that hit no limit.
+    /// Creates the result of a command that hit no limit, without hints.
     #[must_use]
     pub fn new(output: Output, ended: Ended, duration: Duration) -> Self {
-        Self { output, ended, duration, limits_hit: Vec::new() }
+        Self { output, ended, duration, limits_hit: Vec::new(), hints: Vec::new() }
     }
 
     setters! {
         /// Sets the limits that the command hit.
         limits_hit: Vec<LimitHit>,
+        /// Sets what to do about a failure that the sandbox caused.
+        hints: Vec<Hint>,
+    }
+
+    /// Returns the text of the output, with a line for each hint below it.
+    #[must_use]
+    pub fn text_with_hints(&self) -> String {
+        self.with_hints(self.output.text())
+    }
+
+    /// Adds a line for each hint to a text of the output.
+    #[must_use]
+    pub fn with_hints(&self, mut text: String) -> String {
+        for hint in &self.hints {
+            let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+            text = format!("{text}{end}hint: {}\n", hint.sentence());
+        }
+        text
     }
 
     /// Returns the exit code that a shell would report: 124 after a timeout, 128+N after signal N.

@@ -9,6 +9,7 @@ mod confinement;
 mod doctor;
 mod executed;
 mod facts;
+mod hint;
 mod isolation;
 mod job;
 mod process;
@@ -23,6 +24,7 @@ pub use confinement::{
 pub use doctor::{Finding, Need, Outcome};
 pub use executed::{Ended, Executed, FullLog, LeftOut, LimitHit, Output};
 pub use facts::{CommandFacts, SHELL};
+pub use hint::Hint;
 pub use isolation::{Enforcement, Isolation, IsolationLevel, LimitName, LimitReport, Wall};
 pub use job::{Job, JobId, JobOutput, JobRead, JobState, Killed};
 pub use process::{Process, ProcessControl, ProcessEvent, ProcessEvents, Signal, Stream};

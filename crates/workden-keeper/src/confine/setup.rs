@@ -29,6 +29,7 @@ use super::{
 use crate::{
     cgroup::{Counted, Group, GroupPlan},
     config::{Children, KeeperConfig, Logs, OomPreference},
+    offline,
     supervisor::{Owner, SandboxTies},
     sys::{
         confine::{CloneSide, clone_process, close_inherited, new},
@@ -196,6 +197,7 @@ fn config(
     ] {
         environment.entry(name.to_owned()).or_insert_with(|| value.to_owned());
     }
+    offline::add_settings(&mut environment, confinement.network);
     let logs = match logs {
         Some(directory) => Logs::Shown { directory: Arc::new(directory), at: VirtualPath::parse(LOGS)? },
         None => Logs::Unseen("/tmp".into()),
@@ -217,6 +219,7 @@ fn config(
         children: Children::CommandsOnly,
         wall_clock: confinement.limits.wall_clock.map(|limit| limit.value),
         idle: confinement.limits.idle.map(|limit| limit.value),
+        network: confinement.network,
         limits: confinement.limits.clone(),
         isolation: Isolation::new(IsolationLevel::Namespaces)
             .walls(walls.standing)

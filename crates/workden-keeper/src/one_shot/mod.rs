@@ -23,7 +23,7 @@ use rustix::{
 };
 use workden_core::{
     Error, ErrorKind, Result, limits,
-    sandbox::{Command, Confinement, Ended, Level, LimitHit},
+    sandbox::{Command, Confinement, Ended, Hint, Level, LimitHit, Output},
 };
 
 use self::{
@@ -50,8 +50,8 @@ pub enum OneShotInput {
 /// How a one-shot command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OneShotEnd {
-    /// The command ended, and hit these limits.
-    Command(Ended, Vec<LimitHit>),
+    /// The command ended, hit these limits, and failed for these reasons.
+    Command(Ended, Vec<LimitHit>, Vec<Hint>),
     /// The timeout expired.
     TimedOut,
     /// This process received this signal.
@@ -119,14 +119,14 @@ pub fn run(
     })?;
     drop((theirs, in_read, out_write, err_write));
     let (stdin, stdout, stderr) = (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
-    let pumps = [
+    let mut pumps = [
         Pump::new((input == OneShotInput::Passed).then_some(PumpEnds::In(stdin, in_write))),
         Pump::new(Some(PumpEnds::Out(out_read, stdout))),
-        Pump::new(Some(PumpEnds::Out(err_read, stderr))),
+        Pump::keeping_tail(PumpEnds::Out(err_read, stderr)),
     ];
     sys::forget_used_pages();
     let end = match outside.as_ref() {
-        Some(outside) => follow(&ours, outside.process(), &signals, pumps, timeout),
+        Some(outside) => follow(&ours, outside.process(), &signals, &mut pumps, timeout),
         None => Err(gone()),
     };
     // Closing the channel ends everything that is left.
@@ -139,7 +139,13 @@ pub fn run(
     for child in [first, supervisor] {
         let _ = waitpid(Some(child), WaitOptions::empty());
     }
-    end
+    Ok(match end? {
+        OneShotEnd::Command(ended, hits, _) if ended != Ended::Exited(0) => {
+            let [_, _, errors] = &pumps;
+            OneShotEnd::Command(ended, hits, Hint::of(&Output::new(errors.tail()), confinement.network))
+        }
+        end => end,
+    })
 }
 
 /// Carries the streams until the command has ended, and ends it when it is time.
@@ -149,7 +155,7 @@ fn follow(
     line: &OwnedFd,
     first: BorrowedFd<'_>,
     signals: &OwnedFd,
-    mut pumps: [Pump<'_>; 3],
+    pumps: &mut [Pump<'_>; 3],
     timeout: Option<Duration>,
 ) -> Result<OneShotEnd> {
     let mut deadline = timeout.map(|timeout| Instant::now() + timeout);
@@ -230,7 +236,7 @@ fn receive_end(line: &OwnedFd) -> Result<OneShotEnd> {
         }
     };
     match serde_json::from_slice(&message).ok() {
-        Some(InitMessage::Ended(ended, hits)) => Ok(OneShotEnd::Command(ended, hits)),
+        Some(InitMessage::Ended(ended, hits)) => Ok(OneShotEnd::Command(ended, hits, Vec::new())),
         Some(InitMessage::Refused(error)) => Err(error),
         None => Err(gone()),
     }

@@ -16,6 +16,9 @@ const AT_A_TIME: usize = 64 * 1024;
 /// Bytes that a ready pipe accepts without blocking.
 const SURELY: usize = 4096;
 
+/// Bytes that are kept before the last ones.
+const KEPT: usize = 12 * 1024;
+
 /// A source and a sink: one is a pipe of the command, the other a stream of this process.
 pub(super) struct Pump<'a> {
     /// `None` after the end.
@@ -24,6 +27,8 @@ pub(super) struct Pump<'a> {
     waits_for: PumpWait,
     /// Whether `splice` works for this pair.
     spliced: bool,
+    /// The last bytes that were carried, if they are kept.
+    tail: Option<Vec<u8>>,
 }
 
 pub(super) enum PumpEnds<'a> {
@@ -41,7 +46,17 @@ enum PumpWait {
 
 impl<'a> Pump<'a> {
     pub(super) fn new(ends: Option<PumpEnds<'a>>) -> Self {
-        Self { ends, waits_for: PumpWait::Source, spliced: true }
+        Self { ends, waits_for: PumpWait::Source, spliced: true, tail: None }
+    }
+
+    /// Like `new`, and keeps the last bytes, which it must read for that.
+    pub(super) fn keeping_tail(ends: PumpEnds<'a>) -> Self {
+        Self { spliced: false, tail: Some(Vec::new()), ..Self::new(Some(ends)) }
+    }
+
+    /// Returns the last bytes that were carried, as text.
+    pub(super) fn tail(&self) -> String {
+        String::from_utf8_lossy(self.tail.as_deref().unwrap_or_default()).into_owned()
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -79,7 +94,7 @@ impl<'a> Pump<'a> {
     }
 
     /// Returns how many bytes were carried; zero is the end.
-    fn carry(&self) -> Result<usize, Errno> {
+    fn carry(&mut self) -> Result<usize, Errno> {
         let Some((source, sink)) = self.descriptors() else { return Ok(0) };
         if self.spliced {
             return splice(source, None, sink, None, AT_A_TIME, SpliceFlags::NONBLOCK | SpliceFlags::MOVE);
@@ -90,6 +105,10 @@ impl<'a> Pump<'a> {
         while !rest.is_empty() {
             let written = rustix::io::retry_on_intr(|| rustix::io::write(sink, rest))?;
             rest = rest.get(written..).unwrap_or_default();
+        }
+        if let Some(tail) = &mut self.tail {
+            tail.drain(..tail.len().saturating_sub(KEPT));
+            tail.extend(buffer.get(..length).unwrap_or_default());
         }
         Ok(length)
     }

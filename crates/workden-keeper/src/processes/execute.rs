@@ -9,7 +9,7 @@ use futures_util::{
 use tokio::time::{Instant, sleep_until};
 use workden_core::{
     Result,
-    sandbox::{Ended, ExecuteRequest, Executed, LimitHit},
+    sandbox::{Ended, ExecuteRequest, Executed, Hint, LimitHit},
 };
 
 use super::{
@@ -66,7 +66,11 @@ impl Engine {
                 tokio::spawn(async move { drain_into(&record, &pipe).await });
             }
         }
-        Ok(Executed::new(output, ended, duration).limits_hit(hits(ended)))
+        let hints = match ended {
+            Ended::Exited(0) => Vec::new(),
+            Ended::Exited(_) | Ended::Signalled(_) | Ended::TimedOut => Hint::of(&output, self.config.network),
+        };
+        Ok(Executed::new(output, ended, duration).limits_hit(hits(ended)).hints(hints))
     }
 
     /// Reads the counters of hit limits now. The returned function compares them with those at the end.

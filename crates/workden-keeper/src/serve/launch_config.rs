@@ -12,7 +12,7 @@ use workden_wire::LaunchTarget;
 use crate::{
     cgroup::OwnGroup,
     config::{Children, KeeperConfig, Logs, OomPreference},
-    confine,
+    confine, offline,
 };
 
 /// Prepares the target. The sandbox ends with the process `owner`, if one is given; `directory` is a directory of the
@@ -35,10 +35,12 @@ pub(super) fn prepare(target: LaunchTarget, owner: Option<Pid>, directory: Optio
 }
 
 /// Returns the configuration of a container as it is.
-pub(super) fn container(directory: PathBuf, environment: BTreeMap<String, String>) -> KeeperConfig {
+pub(super) fn container(directory: PathBuf, mut environment: BTreeMap<String, String>) -> KeeperConfig {
     let first = getpid().is_init();
     let lacking = "the keeper is not PID 1 of its container: commands can kill it".to_owned();
     let group = OwnGroup::read();
+    let network = offline::network_of_container();
+    offline::add_settings(&mut environment, network);
     KeeperConfig {
         files_root: "/".into(),
         children: adopt(),
@@ -46,6 +48,7 @@ pub(super) fn container(directory: PathBuf, environment: BTreeMap<String, String
             .walls(if first { vec![Wall::ProtectedKeeper] } else { Vec::new() })
             .lacking(if first { Vec::new() } else { vec![lacking] })
             .limits(group.reports()),
+        network,
         limits: group.limits,
         watch: Some(Arc::new(group.watch)),
         oom_preference: OomPreference::CommandsFirst,

@@ -28,7 +28,7 @@ calls! {
     fn execute | execute_async (parts, command: String, timeout: Option<f64>) -> Ran {
         let timeout = timeout.map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX));
         let ran = parts.workspace.execute(&command, timeout).await?;
-        Ok((ran.output.text(), ran.exit_code(), ran.output.left_out.is_some(), ran.ended == Ended::TimedOut))
+        Ok((ran.text_with_hints(), ran.exit_code(), ran.output.left_out.is_some(), ran.ended == Ended::TimedOut))
     }
 
     /// Starts a shell line in the background.

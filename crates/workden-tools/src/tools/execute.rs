@@ -104,6 +104,7 @@ fn answer(options: &ToolsetOptions, executed: &Executed, timeout: Duration) -> T
         Dialect::Workden => shown(options, &executed.output),
         Dialect::PydanticAiBackend => executed.output.text(),
     };
+    output = executed.with_hints(output);
     for hit in &executed.limits_hit {
         output = format!("{output}\n[{}]", hit.sentence);
     }

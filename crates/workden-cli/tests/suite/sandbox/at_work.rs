@@ -1,13 +1,24 @@
-//! The sandbox as a place to work: the shell of commands.
+//! The sandbox as a place to work: the shell of commands, package managers without a network, and git.
+
+use std::{
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
 
 use serde_json::Value;
 use workden_core::{
     Sandbox,
-    sandbox::{ExecuteRequest, Executed, JobRead, JobRequest},
+    sandbox::{ExecuteRequest, Executed, Hint, JobRead, JobRequest, Network},
 };
-use workden_sandboxes::{HostSandbox, KeeperProgram, LinuxSandbox, LinuxSandboxBuilder};
+use workden_sandboxes::{HostEnvironment, HostSandbox, KeeperProgram, LinuxSandbox, LinuxSandboxBuilder};
 
 use crate::{processes::PATIENCE, project::Project};
+
+/// What a package manager may take that does not try again.
+const AT_ONCE: Duration = Duration::from_secs(5);
+/// How often it is tried on a busy machine.
+const TRIES: usize = 8;
 
 fn keeper() -> KeeperProgram {
     KeeperProgram::at(env!("CARGO_BIN_EXE_workden"))
@@ -96,4 +107,97 @@ fn tools_say_which_shell_it_is() {
         let all = tools.to_string();
         assert!(all.contains(words), "{sandbox}: {all}");
     }
+}
+
+/// Asserts that a line fails at once, with words of its reason and the hint.
+async fn fails_at_once(sandbox: &dyn Sandbox, line: &str, reason: &str) {
+    let mut took = Vec::new();
+    for _ in 0..TRIES {
+        let began = Instant::now();
+        let done = executed(sandbox, line).await;
+        took.push(began.elapsed());
+        let text = done.text_with_hints();
+        assert_ne!(done.exit_code(), 0, "{line}: {text}");
+        assert!(text.contains(reason), "{line}: {text}");
+        assert_eq!(done.hints, [Hint::NoNetwork], "{line}: {text}");
+        assert!(text.ends_with("with `--net host`\n"), "{line}: {text}");
+        if took.last().is_some_and(|took| *took < AT_ONCE) {
+            return;
+        }
+    }
+    panic!("{line} took {took:?}");
+}
+
+#[tokio::test]
+async fn package_managers_fail_at_once_without_a_network() {
+    let sandbox = linux().environment_of(HostEnvironment::from_process()).toolchain("rust").start().await.unwrap();
+    said(&sandbox, "/usr/bin/python3 -m venv v && mkdir n c c/src && touch c/src/lib.rs").await;
+    let package = r#"{"name": "x", "version": "1.0.0", "dependencies": {"left-pad": "1"}}"#;
+    said(&sandbox, &format!("echo '{package}' > n/package.json")).await;
+    let manifest = "[package]\nname = \"x\"\n[dependencies]\nserde = \"1\"\n";
+    said(&sandbox, &format!("printf '{}' > c/Cargo.toml", manifest.replace('\n', "\\n"))).await;
+    for (line, reason) in [
+        ("v/bin/pip install no-such-package", "Temporary failure in name resolution"),
+        ("cd n && npm install", "EAI_AGAIN"),
+        ("cd c && cargo fetch", "you're using offline mode"),
+        ("git clone https://github.com/rust-lang/log", "Could not resolve host"),
+        ("curl -sS https://example.com", "Could not resolve host"),
+    ] {
+        fails_at_once(&sandbox, line, reason).await;
+    }
+    // What does not fail has no hint, and neither has another failure.
+    assert_eq!(executed(&sandbox, "echo Could not resolve host").await.hints, []);
+    assert_eq!(executed(&sandbox, "echo failed; false").await.hints, []);
+}
+
+#[tokio::test]
+async fn variables_of_the_user_are_stronger_and_a_network_needs_none() {
+    let names = "PIP_RETRIES UV_OFFLINE CARGO_NET_OFFLINE npm_config_fetch_retries";
+    let line = format!("for name in {names}; do echo ${{!name-unset}}; done");
+    let sandbox = linux().env("PIP_RETRIES", "7").env("UV_OFFLINE", "0").start().await.unwrap();
+    assert_eq!(said(&sandbox, &line).await, "7\n0\ntrue\n0\n");
+    let sandbox = linux().network(Network::Host).start().await.unwrap();
+    assert_eq!(said(&sandbox, &line).await, "unset\n".repeat(4));
+    assert_eq!(executed(&sandbox, "echo Could not resolve host; false").await.hints, []);
+}
+
+#[test]
+fn every_face_shows_the_hint() {
+    let project = Project::new();
+    let line = "curl -sS https://example.com";
+    let arguments = serde_json::json!({ "command": line }).to_string();
+    let ran = project.workden(&["tool", "execute", &arguments, "--yes"]);
+    assert!(ran.out.contains("\nhint: this sandbox has no network; "), "{ran:?}");
+    let json = project.run(&["--json", "--", "sh", "-c", line]).out;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let run = project.run(&["--", "sh", "-c", line]);
+    assert!(run.err.contains("\nhint: this sandbox has no network; "), "{run:?}");
+    assert!(json["hints"][0].as_str().unwrap().starts_with("this sandbox has no network"), "{json}");
+}
+
+/// Runs git on the host.
+fn git(directory: &Path, words: &[&str]) -> String {
+    let ran = Command::new("git").args(words).current_dir(directory).output().unwrap();
+    assert!(ran.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    String::from_utf8(ran.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn the_configuration_of_a_repository_is_read_only_and_a_hint_says_what_to_do() {
+    let project = Project::new();
+    git(project.path(), &["init", "-q"]);
+    let sandbox = linux().root(project.path()).start().await.unwrap();
+    for line in ["git config user.name Bot", "git remote add origin https://example.com/x.git"] {
+        let done = executed(&sandbox, line).await;
+        assert_ne!(done.exit_code(), 0, "{line}");
+        assert_eq!(done.hints, [Hint::GitConfig], "{line}: {}", done.output.text());
+    }
+    let done = executed(&sandbox, "cp /bin/true .git/hooks/pre-commit").await;
+    assert_eq!(done.hints, [Hint::GitHooks], "{}", done.output.text());
+    // What the hint says works, also for a remote.
+    said(&sandbox, "git config --global remote.origin.url https://example.com/x.git").await;
+    assert_eq!(
+        said(&sandbox, "git remote -v | head -1 | cut -f1; git -c user.name=Bot config user.name").await,
+        "origin\nBot\n"
+    );
 }

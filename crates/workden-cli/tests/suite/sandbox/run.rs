@@ -47,11 +47,13 @@ fn the_directory_is_the_workspace_and_nothing_else_of_the_host_is_there() {
 #[test]
 fn the_hosts_environment_does_not_leak() {
     let project = Project::new();
-    for (sandbox, expected) in
-        [("linux", "HOME LANG LOGNAME PATH TERM USER NAMED PASSED "), ("host", "HOME LC_TIME PATH NAMED PASSED ")]
-    {
-        let mut run =
-            project.run_command(&["--sandbox", sandbox, "--env", "NAMED=n", "--env", "PASSED", "--env", "ABSENT"]);
+    for (sandbox, expected) in [
+        ("linux --net host", "HOME LANG LOGNAME PATH TERM USER NAMED PASSED "),
+        ("host", "HOME LC_TIME PATH NAMED PASSED "),
+    ] {
+        let kind: Vec<&str> = sandbox.split_whitespace().collect();
+        let named = ["--env", "NAMED=n", "--env", "PASSED", "--env", "ABSENT"];
+        let mut run = project.run_command(&[&["--sandbox"], &kind[..], &named].concat());
         run.args(["--", "env"]).env_clear();
         run.envs([("PATH", "/usr/bin:/bin"), ("HOME", "/nowhere"), ("LC_TIME", "C"), ("TERM", "xterm")]);
         run.envs([("API_TOKEN", "secret"), ("PASSED", "p")]);

@@ -35,6 +35,7 @@ use super::{
 use crate::{
     cgroup::{Counted, Group, GroupPlan},
     config::{Children, KeeperConfig, Logs},
+    offline,
     supervisor::{self, Leftovers},
     sys::{
         confine::{CloneSide, clone_process, landlock_version},
@@ -154,6 +155,7 @@ fn config(
     environment
         .entry("PATH".to_owned())
         .or_insert_with(|| "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned());
+    offline::add_settings(&mut environment, confinement.network);
     let mut lacking: Vec<String> = LACKS.map(str::to_owned).into();
     if confinement.network == Network::Host {
         lacking.push("commands can use the host's network, including its loopback".to_owned());
@@ -168,6 +170,7 @@ fn config(
         children: Children::CommandsOnly,
         wall_clock: confinement.limits.wall_clock.map(|limit| limit.value),
         idle: confinement.limits.idle.map(|limit| limit.value),
+        network: confinement.network,
         limits: confinement.limits.clone(),
         isolation: Isolation::new(IsolationLevel::Landlock)
             .walls(vec![Wall::NoCapabilities, Wall::Seccomp, Wall::Landlock])
