@@ -28,6 +28,7 @@ mod delegate;
 #[cfg(feature = "docker")]
 pub mod docker;
 mod git_files;
+mod git_identity;
 mod host;
 mod host_environment;
 mod keeper;

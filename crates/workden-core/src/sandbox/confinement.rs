@@ -7,6 +7,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
+use super::GitIdentity;
 use crate::VirtualPath;
 
 /// Everything that a sandbox may use. Anything not listed is not available.
@@ -38,7 +39,11 @@ pub struct Confinement {
     pub masked: Vec<VirtualPath>,
     /// The network access.
     pub network: Network,
-    /// The complete environment of commands.
+    /// Who commits, unless a repository or a command says otherwise.
+    #[serde(default)]
+    pub git_identity: Option<GitIdentity>,
+    /// The environment of commands. The keeper adds what is missing: a home, and settings for commands without a
+    /// network.
     pub environment: BTreeMap<String, String>,
     /// The resource limits.
     pub limits: Limits,

@@ -9,6 +9,7 @@ mod confinement;
 mod doctor;
 mod executed;
 mod facts;
+mod git_identity;
 mod hint;
 mod isolation;
 mod job;
@@ -24,6 +25,7 @@ pub use confinement::{
 pub use doctor::{Finding, Need, Outcome};
 pub use executed::{Ended, Executed, FullLog, LeftOut, LimitHit, Output};
 pub use facts::{CommandFacts, SHELL};
+pub use git_identity::GitIdentity;
 pub use hint::Hint;
 pub use isolation::{Enforcement, Isolation, IsolationLevel, LimitName, LimitReport, Wall};
 pub use job::{Job, JobId, JobOutput, JobRead, JobState, Killed};

@@ -11,7 +11,10 @@ use rustix::{
     fs::{CWD, Mode, OFlags, RawDir, openat},
     io::{Errno, read},
 };
-use workden_core::{Error, sandbox::Network};
+use workden_core::{
+    Error,
+    sandbox::{Confinement, Network},
+};
 
 use super::{
     detached_mounts::{attach, clone_of_open},
@@ -143,30 +146,33 @@ fn copy_or_part(path: &Path) -> Result<Option<RootEntry>, Error> {
     Ok(Some(RootEntry::Copy(content)))
 }
 
-/// Name resolution: `resolv.conf`.
-pub(super) struct NameResolution {
+/// Synthetic files that differ between sandboxes.
+pub(super) struct SyntheticFiles {
     resolv: Vec<u8>,
+    /// The configuration of git, if there is an identity.
+    git: Option<Vec<u8>>,
 }
 
-impl NameResolution {
-    /// Returns the host's configuration for the host's network, and an empty one for none.
-    pub(super) fn of(network: Network) -> Self {
-        let resolv = match network {
+impl SyntheticFiles {
+    /// Returns the host's name resolution for the host's network, and an empty one for none; and the identity for git.
+    pub(super) fn of(confinement: &Confinement) -> Self {
+        let resolv = match confinement.network {
             Network::None => Vec::new(),
             Network::Host => fs::read("/etc/resolv.conf").unwrap_or_default(),
         };
-        Self { resolv }
+        let git = confinement.git_identity.as_ref().map(|identity| identity.config_text().into_bytes());
+        Self { resolv, git }
     }
 
-    /// Returns the synthetic files of every sandbox.
-    fn synthetic(&self) -> [(&'static str, Vec<u8>); 7] {
+    /// Returns all synthetic files.
+    fn all(&self) -> impl Iterator<Item = (&'static str, Vec<u8>)> {
         let passwd = format!(
             "root:x:0:0:root:/root:/usr/sbin/nologin\n{USER}:x:{INSIDE}:{INSIDE}:{USER}:{HOME}:/bin/sh\n\
              nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
         );
         let group = format!("root:x:0:\n{USER}:x:{INSIDE}:\nnogroup:x:65534:\n");
         let hosts = format!("127.0.0.1 localhost {HOST_NAME}\n::1 localhost ip6-localhost ip6-loopback\n");
-        [
+        let of_all = [
             ("passwd", passwd.into_bytes()),
             ("group", group.into_bytes()),
             ("hosts", hosts.into_bytes()),
@@ -174,13 +180,14 @@ impl NameResolution {
             ("resolv.conf", self.resolv.clone()),
             ("nsswitch.conf", b"passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n".to_vec()),
             ("machine-id", Vec::new()),
-        ]
+        ];
+        of_all.into_iter().chain(self.git.clone().map(|text| ("gitconfig", text)))
     }
 }
 
 impl EtcFiles {
     /// Puts the entries into the new root.
-    pub(super) fn place(self, root: &NewRoot, names: &NameResolution) -> Result<(), Errno> {
+    pub(super) fn place(self, root: &NewRoot, files: &SyntheticFiles) -> Result<(), Errno> {
         match self {
             Self::Parts(parts) => {
                 root.directory("etc")?;
@@ -194,15 +201,12 @@ impl EtcFiles {
                     }
                     part.place(root, &path)?;
                 }
-                names
-                    .synthetic()
-                    .into_iter()
-                    .try_for_each(|(name, content)| root.file(&format!("etc/{name}"), &content, 0o644))
+                files.all().try_for_each(|(name, content)| root.file(&format!("etc/{name}"), &content, 0o644))
             }
             Self::Whole(Some(part @ RootEntry::Tree(_, SourceKind::Directory))) => {
                 part.place(root, "etc")?;
                 root.directory("run/etc")?;
-                for (name, content) in names.synthetic() {
+                for (name, content) in files.all() {
                     let place = match root.place(&format!("etc/{name}")) {
                         Ok(place) => place,
                         // Missing, or a link into the image.
@@ -215,7 +219,7 @@ impl EtcFiles {
                 }
                 Ok(())
             }
-            Self::Whole(_) => Self::Parts(Vec::new()).place(root, names),
+            Self::Whole(_) => Self::Parts(Vec::new()).place(root, files),
         }
     }
 }

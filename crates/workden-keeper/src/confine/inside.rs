@@ -18,7 +18,7 @@ use super::{
     detached_mounts::attach,
     devices,
     errors::{at_place, refused},
-    etc::NameResolution,
+    etc::SyntheticFiles,
     git_links,
     ids::{self, Ids},
     inotify::NamespaceLimits,
@@ -137,12 +137,12 @@ fn build_root(
     root::cut_off()?;
     let programs = programs::gather(&confinement.root)?;
     let devices = devices::gather()?;
-    let names = NameResolution::of(confinement.network);
+    let files = SyntheticFiles::of(confinement);
     let shown = sources::clone_all(sources)?;
 
     let root = NewRoot::new(ids)?;
     let empty = protected_paths::EmptyMounts::new(&root).map_err(|errno| refused("create the root", errno))?;
-    programs.place(&root, &names)?;
+    programs.place(&root, &files)?;
     devices.place(&root)?;
     procfs::place(&root, &empty)?;
     scratch::place(&root, ids, confinement.limits.tmp_size.map(|limit| limit.value))?;

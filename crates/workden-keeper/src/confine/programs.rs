@@ -56,8 +56,8 @@ pub(super) fn gather(root: &RootFiles) -> Result<Programs, Error> {
 
 impl Programs {
     /// Puts the entries into the new root.
-    pub(super) fn place(self, root: &NewRoot, network: &etc::NameResolution) -> Result<(), Error> {
+    pub(super) fn place(self, root: &NewRoot, files: &etc::SyntheticFiles) -> Result<(), Error> {
         let placed = self.parts.into_iter().try_for_each(|(name, part)| part.place(root, &name));
-        placed.and_then(|()| self.etc.place(root, network)).map_err(|errno| refused("mount the root files", errno))
+        placed.and_then(|()| self.etc.place(root, files)).map_err(|errno| refused("mount the root files", errno))
     }
 }

@@ -2,10 +2,11 @@
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use workden_core::{Error, ErrorKind, Result};
+use workden_core::{Error, ErrorKind, Result, sandbox::GitIdentity};
 use workden_wire::TokenHash;
 
-const USAGE: &str = "usage: keeper serve --socket PATH --token-sha256 HEX --directory DIR [--ttl SECONDS] [--attached]\n       \
+const USAGE: &str = "usage: keeper serve --socket PATH --token-sha256 HEX --directory DIR [--ttl SECONDS] [--attached]\n             \
+                     [--git-config PATH --git-name NAME --git-email ADDRESS]\n       \
                      keeper connect --socket PATH\n       keeper file-ids PATH...\n       keeper --version";
 
 /// The task of the keeper.
@@ -36,6 +37,10 @@ pub(super) struct ServeArguments {
     /// How long to live without a connection; `None` for ever.
     pub(super) ttl: Option<Duration>,
     pub(super) directory: PathBuf,
+    /// The configuration of git that the keeper writes for commands, if any.
+    pub(super) git_config: Option<PathBuf>,
+    /// Who commits.
+    pub(super) git_identity: GitIdentity,
 }
 
 /// The use of the standard streams.
@@ -57,7 +62,8 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Kee
     if task == "file-ids" {
         return Ok(KeeperTask::FileIds(arguments.map(PathBuf::from).collect()));
     }
-    let (mut socket, mut token, mut ttl, mut directory) = (None, None, None, None);
+    let (mut socket, mut token, mut ttl, mut directory, mut git_config) = (None, None, None, None, None);
+    let mut git_identity = GitIdentity::default();
     let mut standard_streams = StandardStreams::Unused;
     while let Some(name) = arguments.next() {
         if name == "--attached" {
@@ -70,6 +76,9 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Kee
             Some("--socket") => socket = Some(PathBuf::from(value)),
             Some("--directory") => directory = Some(PathBuf::from(value)),
             Some("--token-sha256") => token = Some(TokenHash::parse(text()?)?),
+            Some("--git-config") => git_config = Some(PathBuf::from(value)),
+            Some("--git-name") => git_identity.name = Some(text()?.to_owned()),
+            Some("--git-email") => git_identity.email = Some(text()?.to_owned()),
             Some("--ttl") => {
                 let seconds = text()?.parse().map_err(|_| wrong("invalid `--ttl`: use a number of seconds"))?;
                 ttl = Some(Duration::from_secs(seconds));
@@ -86,6 +95,8 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Kee
             standard_streams,
             ttl,
             directory: directory.ok_or_else(|| wrong("`--directory` is required"))?,
+            git_config,
+            git_identity,
         })),
         _ => Err(wrong(&format!("unknown command `{}`", task.display()))),
     }
@@ -113,6 +124,10 @@ mod tests {
             parsed(&format!("serve --socket /s --token-sha256 {hash} --directory /d --attached --ttl 60")).unwrap();
         let KeeperTask::Serve(place) = serve else { panic!("{serve:?}") };
         assert_eq!((place.ttl, place.standard_streams), (Some(Duration::from_secs(60)), StandardStreams::Attached));
+        let git = format!("serve --socket /s --token-sha256 {hash} --directory /d --git-config /c --git-name Ada");
+        let KeeperTask::Serve(place) = parsed(&git).unwrap() else { panic!("{git}") };
+        assert_eq!(place.git_config, Some("/c".into()));
+        assert_eq!(place.git_identity, GitIdentity { name: Some("Ada".into()), email: None });
         for line in ["serve", "serve --socket", "serve --socket /s", "dance --socket /s", "connect --sock /s"] {
             assert_eq!(parsed(line).unwrap_err().kind(), ErrorKind::InvalidArgument, "{line}");
         }

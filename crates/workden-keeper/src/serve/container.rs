@@ -1,7 +1,7 @@
 //! A keeper in a container: it serves a socket to clients with the token, and on its standard streams a client that
 //! was attached at the start.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use rustix::{
     fs::{Mode, OFlags},
@@ -11,7 +11,7 @@ use tokio::{
     io::Join,
     net::unix::pipe::{Receiver, Sender},
 };
-use workden_core::{Error, ErrorKind, Result};
+use workden_core::{Error, ErrorKind, Result, sandbox::GitIdentity};
 use workden_wire::TokenHash;
 
 use super::{
@@ -26,7 +26,10 @@ use crate::{keeper::Keeper, sys};
 pub(super) fn run(place: ServeArguments) -> Result<()> {
     sys::give_memory_back();
     let listener = lease::listen(&place.socket)?;
-    let environment = std::env::vars().collect();
+    let mut environment = std::env::vars().collect();
+    if let Some(file) = &place.git_config {
+        show_git_config(file, &place.git_identity, &mut environment);
+    }
     let config = launch_config::container(place.directory, environment);
     let ends = EndConditions { lease: place.ttl, ..EndConditions::default() };
     let runtime = runtime::build()?;
@@ -41,6 +44,19 @@ pub(super) fn run(place: ServeArguments) -> Result<()> {
     runtime.shutdown_background();
     let _ = std::fs::remove_file(&place.socket);
     done
+}
+
+/// Writes a configuration of git and shows it to commands as that of the system. The configuration of the image is
+/// included, and stronger.
+fn show_git_config(file: &Path, identity: &GitIdentity, environment: &mut BTreeMap<String, String>) {
+    let text = format!("{}[include]\n\tpath = /etc/gitconfig\n", identity.config_text());
+    let place = file.to_str().filter(|_| !environment.contains_key("GIT_CONFIG_SYSTEM"));
+    // Without the file git asks for an identity; with the variable alone it would fail.
+    if let Some(place) = place
+        && std::fs::write(file, text).is_ok()
+    {
+        environment.insert("GIT_CONFIG_SYSTEM".to_owned(), place.to_owned());
+    }
 }
 
 /// Joins the standard streams into one stream, and replaces them by /dev/null.

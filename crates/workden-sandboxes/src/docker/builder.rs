@@ -14,7 +14,7 @@ use super::{
     protected_paths::ProtectedPaths,
     volumes::{self, Volume, VolumeSource},
 };
-use crate::{ByteSize, SandboxOptions, options::common_options, runtimes::RuntimeConfig};
+use crate::{ByteSize, SandboxOptions, git_identity, options::common_options, runtimes::RuntimeConfig};
 
 /// Default limit of processes and threads.
 const PROCESSES: u64 = 512;
@@ -184,7 +184,8 @@ impl DockerSandboxBuilder {
     /// When neither an image nor a runtime is set, a value is invalid, or the environment does not name a valid
     /// daemon.
     pub fn build(self) -> Result<DockerSandbox> {
-        let plan = self.plan()?;
+        // Here only: a plan is also made to be checked and compared, and this starts git.
+        let plan = Plan { git_identity: git_identity::of(&self.options.host), ..self.plan()? };
         let (daemon, keepers) = (self.daemon_or_usual()?, self.keepers_or_found());
         let choice = ContainerChoice::New(Arc::new(plan));
         Ok(DockerSandbox::of(Container::new(daemon, keepers, self.images, choice)))
@@ -264,6 +265,7 @@ impl DockerSandboxBuilder {
             init: self.init,
             oci_runtime: self.oci_runtime.clone(),
             lease: options.lease.unwrap_or(usual),
+            git_identity: None,
         };
         plan.check()?;
         Ok(plan)

@@ -9,7 +9,10 @@ use std::{
 
 use bollard::models::{ContainerCreateBody, HealthConfig, HostConfig, HostConfigLogConfig, Mount};
 use sha2::{Digest, Sha256};
-use workden_core::{Error, ErrorKind, Result, VirtualPath, sandbox::MountAccess};
+use workden_core::{
+    Error, ErrorKind, Result, VirtualPath,
+    sandbox::{GitIdentity, MountAccess},
+};
 use workden_wire::TokenHash;
 
 use super::{
@@ -24,6 +27,10 @@ use crate::runtimes::RuntimeConfig;
 const RUN_PLACE: &str = "/.workden/run";
 /// The socket of the keeper.
 pub(super) const SOCKET: &str = "/.workden/run/keeper.sock";
+/// The directory of files that the keeper writes for commands of any user.
+const SHOWN_PLACE: &str = "/.workden/etc";
+/// The configuration of git.
+const GIT_CONFIG: &str = "/.workden/etc/gitconfig";
 /// The network mode without a network.
 pub(super) const NO_NETWORK: &str = "none";
 /// The capabilities that the container's root keeps: package managers change owners and users, and the keeper ends
@@ -53,6 +60,8 @@ pub(crate) struct Plan {
     pub(crate) init: Init,
     pub(crate) oci_runtime: Option<String>,
     pub(crate) lease: Duration,
+    /// Who commits, unless the image, a repository or a command says otherwise.
+    pub(crate) git_identity: Option<GitIdentity>,
 }
 
 /// What a running container must have mounted.
@@ -173,6 +182,11 @@ impl Plan {
         let hash = TokenHash::of(token).to_string();
         let serve = [PROGRAM, "serve", "--attached", "--socket", SOCKET];
         let whom = ["--token-sha256", &hash, "--directory", work, "--ttl", &seconds];
+        let git = self.git_identity.iter().flat_map(|identity| {
+            let named = [("--git-name", &identity.name), ("--git-email", &identity.email)];
+            let named = named.into_iter().filter_map(|(option, value)| Some([option, value.as_deref()?]));
+            [["--git-config", GIT_CONFIG]].into_iter().chain(named).flatten()
+        });
         let mut variables = self.variables();
         if let (UserWords::Ids { .. }, None) = (&user, variables.get("HOME")) {
             // A user that is not in the image has no home, and cannot write to `/`.
@@ -185,7 +199,7 @@ impl Plan {
             image: Some(image.to_owned()),
             hostname: Some("workden".to_owned()),
             user: user.words(),
-            entrypoint: Some(serve.iter().chain(&whom).map(|word| (*word).to_owned()).collect()),
+            entrypoint: Some(serve.into_iter().chain(whom).chain(git).map(str::to_owned).collect()),
             cmd: Some(Vec::new()),
             working_dir: Some(work.to_owned()),
             env: Some(variables.iter().map(|(name, value)| format!("{name}={value}")).collect()),
@@ -250,6 +264,10 @@ impl Plan {
         // The id of a user by name is unknown here; the socket itself is restricted to the user that created it.
         let mode = if matches!(user, UserWords::Name(_)) { "1777" } else { "0700" };
         places.insert(RUN_PLACE.to_owned(), format!("rw,noexec,nosuid,nodev,size=16m,mode={mode}{owner}"));
+        if self.git_identity.is_some() {
+            let mode = if matches!(user, UserWords::Name(_)) { "1777" } else { "0755" };
+            places.insert(SHOWN_PLACE.to_owned(), format!("rw,noexec,nosuid,nodev,size=64k,mode={mode}{owner}"));
+        }
         let is_mounted = |at: &str| self.volumes.iter().any(|volume| volume.at == at);
         let needs_work = self.root == RootAccess::ReadOnly || matches!(user, UserWords::Ids { .. });
         if needs_work && !is_mounted(self.work_dir()) {

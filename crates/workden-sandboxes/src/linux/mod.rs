@@ -6,6 +6,7 @@ mod plan;
 use std::{path::PathBuf, time::Duration};
 
 pub use launcher::LinuxLauncher;
+use plan::IdentityLookup;
 use workden_core::{
     Error, ErrorKind, Result, VirtualPath,
     sandbox::{CommandFacts, Confinement, Level, Mount, RootFiles, Shell},
@@ -198,7 +199,7 @@ impl LinuxSandboxBuilder {
     ///
     /// When a toolchain is not found, or a variable is invalid.
     pub fn confinement(&self) -> Result<Confinement> {
-        plan::confinement(self)
+        plan::confinement(self, IdentityLookup::InRepositories)
     }
 
     /// Starts the sandbox.
@@ -211,12 +212,12 @@ impl LinuxSandboxBuilder {
         let (program, log) = (self.options.keeper()?, self.options.keeper_log.clone());
         let keeper = match (self.options.lease, &self.lease_directory) {
             (None, None) => {
-                let target = LaunchTarget::Linux(Box::new(self.confinement()?));
+                let target = LaunchTarget::Linux(Box::new(plan::confinement(&self, IdentityLookup::Always)?));
                 KeeperConnection::start(&program, target, log.as_deref()).await?
             }
             (Some(ttl), Some(directory)) => {
                 let directory = LeaseDirectory::at(self.options.host.directory.join(directory));
-                let plan = move || Ok(LaunchTarget::Linux(Box::new(self.confinement()?)));
+                let plan = move || Ok(LaunchTarget::Linux(Box::new(plan::confinement(&self, IdentityLookup::Always)?)));
                 KeeperConnection::lease(program, plan, log, (directory, ttl)).await?
             }
             (ttl, _) => return Err(half_a_lease(ttl)),

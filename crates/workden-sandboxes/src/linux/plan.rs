@@ -11,6 +11,7 @@ use super::LinuxSandboxBuilder;
 use crate::{
     GitFiles, HostEnvironment, SandboxOptions,
     git_files::hold_what_runs_outside,
+    git_identity,
     limits::{NamedLimits, memory_of_machine},
     toolchains::{SystemParts, Toolchain},
 };
@@ -49,7 +50,16 @@ pub(super) fn shown_files(builder: &LinuxSandboxBuilder) -> Vec<Mount> {
     work.into_iter().chain(options.absolute_mounts()).collect()
 }
 
-pub(super) fn confinement(builder: &LinuxSandboxBuilder) -> Result<Confinement> {
+/// When the identity of the user in git is looked up, which takes a millisecond.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum IdentityLookup {
+    /// For a sandbox that shows a repository: for one command in a sandbox of its own.
+    InRepositories,
+    /// For a sandbox in which commands may create a repository.
+    Always,
+}
+
+pub(super) fn confinement(builder: &LinuxSandboxBuilder, lookup: IdentityLookup) -> Result<Confinement> {
     let options = &builder.options;
     options.check()?;
     let host = &options.host;
@@ -84,6 +94,8 @@ pub(super) fn confinement(builder: &LinuxSandboxBuilder) -> Result<Confinement> 
     if builder.level == Level::Namespaces {
         read_only.extend(programs_inside(builder, &shown_files(builder)));
     }
+    let is_looked_up = lookup == IdentityLookup::Always || shows_repository(builder);
+    let git_identity = if is_looked_up { git_identity::of(host) } else { None };
     let work = match options.root() {
         Some(directory) => WorkFiles::Directory(directory),
         None => WorkFiles::Ephemeral { most_bytes: builder.ephemeral },
@@ -103,9 +115,16 @@ pub(super) fn confinement(builder: &LinuxSandboxBuilder) -> Result<Confinement> 
         git_links,
         masked: options.masked.clone(),
         network: options.network.unwrap_or_default(),
+        git_identity,
         environment,
         limits: limits.with_defaults(options.strength, memory_of_machine()),
     })
+}
+
+/// Whether a writable directory is the top of a repository.
+fn shows_repository(builder: &LinuxSandboxBuilder) -> bool {
+    let is_writable = |mount: &&Mount| mount.access == MountAccess::ReadWrite;
+    shown_files(builder).iter().filter(is_writable).any(|mount| mount.source.join(".git").symlink_metadata().is_ok())
 }
 
 /// Returns where these directories show a program that the next sandbox starts on the host.

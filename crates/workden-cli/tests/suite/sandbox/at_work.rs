@@ -182,6 +182,57 @@ fn git(directory: &Path, words: &[&str]) -> String {
     String::from_utf8(ran.stdout).unwrap()
 }
 
+/// The environment of a user with this configuration of git.
+fn user(home: &Project, config: &str) -> HostEnvironment {
+    std::fs::write(home.at(".gitconfig"), config).unwrap();
+    let variables = [("HOME".to_owned(), home.path().display().to_string())].into();
+    HostEnvironment { variables, directory: home.path().to_owned() }
+}
+
+const ADA: &str = "[user]\n\tname = Ada \\\"L\\\" B\n\temail = ada@example.com\n";
+const AUTHOR: &str = "git commit -q --allow-empty -m x && git log -1 --format='%an <%ae> %cn <%ce>'";
+
+#[tokio::test]
+async fn commits_are_those_of_the_user_unless_something_nearer_says_otherwise() {
+    let (project, home) = (Project::new(), Project::new());
+    git(project.path(), &["init", "-q"]);
+    let sandbox = linux().environment_of(user(&home, ADA)).root(project.path()).start().await.unwrap();
+    let ada = "Ada \"L\" B <ada@example.com>";
+    assert_eq!(said(&sandbox, AUTHOR).await, format!("{ada} {ada}\n"));
+    let bot = "Bot <bot@example.com>";
+    for set in [
+        "export GIT_AUTHOR_NAME=Bot GIT_AUTHOR_EMAIL=bot@example.com GIT_COMMITTER_NAME=Bot GIT_COMMITTER_EMAIL=bot@example.com",
+        "git() { command git -c user.name=Bot -c user.email=bot@example.com \"$@\"; }",
+        "export HOME=/tmp/h; mkdir -p $HOME; git config --global user.name Bot; git config --global user.email bot@example.com",
+    ] {
+        assert_eq!(said(&sandbox, &format!("{set}; {AUTHOR}")).await, format!("{bot} {bot}\n"), "{set}");
+    }
+    // The identity of a repository, which its user chose, is stronger than that of the user.
+    let work = Project::new();
+    git(work.path(), &["init", "-q"]);
+    git(work.path(), &["config", "user.email", "ada@work.example"]);
+    let sandbox = linux().environment_of(user(&home, ADA)).root(work.path()).start().await.unwrap();
+    assert!(said(&sandbox, AUTHOR).await.starts_with("Ada \"L\" B <ada@work.example> "));
+    // A new repository in memory.
+    let sandbox = linux().environment_of(user(&home, ADA)).start().await.unwrap();
+    assert_eq!(said(&sandbox, &format!("git init -q && {AUTHOR}")).await, format!("{ada} {ada}\n"));
+    // A user without an identity has none inside.
+    let sandbox = linux().environment_of(user(&home, "")).start().await.unwrap();
+    let done = executed(&sandbox, &format!("git init -q && {AUTHOR}")).await;
+    assert!(done.exit_code() != 0 && done.output.text().contains("tell me who you are"), "{}", done.output.text());
+}
+
+#[test]
+fn one_command_in_a_repository_commits_as_the_user() {
+    let (project, home) = (Project::new(), Project::new());
+    std::fs::write(home.at(".gitconfig"), ADA).unwrap();
+    git(project.path(), &["init", "-q"]);
+    let mut run = project.run_command(&["--", "sh", "-c", AUTHOR]);
+    let output = run.env("HOME", home.path()).env_remove("XDG_CONFIG_HOME").output().unwrap();
+    let ran = crate::project::Ran::of(output);
+    assert_eq!(ran.printed(), "Ada \"L\" B <ada@example.com> Ada \"L\" B <ada@example.com>\n");
+}
+
 #[tokio::test]
 async fn the_configuration_of_a_repository_is_read_only_and_a_hint_says_what_to_do() {
     let project = Project::new();

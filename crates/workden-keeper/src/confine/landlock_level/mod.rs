@@ -156,6 +156,10 @@ fn config(
         .entry("PATH".to_owned())
         .or_insert_with(|| "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned());
     offline::add_settings(&mut environment, confinement.network);
+    if let Some(identity) = &confinement.git_identity {
+        // The system's configuration is that of the host here. Without the file git asks for an identity.
+        let _ = std::fs::write(scratch.home().join(".gitconfig"), identity.config_text());
+    }
     let mut lacking: Vec<String> = LACKS.map(str::to_owned).into();
     if confinement.network == Network::Host {
         lacking.push("commands can use the host's network, including its loopback".to_owned());

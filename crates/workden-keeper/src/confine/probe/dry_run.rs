@@ -81,6 +81,7 @@ pub(super) fn minimal() -> Result<Confinement, Error> {
         expected: BTreeMap::new(),
         masked: Vec::new(),
         network: Network::None,
+        git_identity: None,
         environment: BTreeMap::new(),
         limits: Limits::default(),
     })

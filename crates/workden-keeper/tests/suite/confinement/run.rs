@@ -62,6 +62,7 @@ impl TestSandbox {
             expected: BTreeMap::new(),
             masked: Vec::new(),
             network: Network::None,
+            git_identity: None,
             environment: BTreeMap::new(),
             limits: Limits::default(),
         }
