@@ -5,9 +5,12 @@ use std::os::unix::fs::MetadataExt;
 use bytes::Bytes;
 use workden_core::{
     BackendExt, ErrorKind, Expect, Sandbox, VirtualPath,
-    sandbox::{Enforcement, ExecuteRequest, IsolationLevel, LimitName, MountAccess, Wall},
+    sandbox::{Enforcement, ExecuteRequest, Hint, IsolationLevel, LimitName, MountAccess, Wall},
 };
-use workden_sandboxes::docker::{ContainerUser, DockerSandbox, Init, Privileges, RootAccess, WhenItEnds};
+use workden_sandboxes::{
+    HostEnvironment,
+    docker::{ContainerUser, DockerSandbox, Init, Privileges, RootAccess, WhenItEnds},
+};
 
 use crate::{
     docker::places::{BUSYBOX, PYTHON, container, daemon, docker, keepers, unique},
@@ -218,6 +221,26 @@ async fn the_daemons_own_init_is_told_as_what_it_costs() {
     assert!(isolation.lacking.iter().any(|why| why.contains("commands can kill it")), "{isolation:?}");
     assert!(isolation.lacking.iter().any(|why| why.contains("`bridge`")), "{isolation:?}");
     init.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_container_is_a_place_to_work() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join(".gitconfig"), "[user]\n\tname = Ada\n").unwrap();
+    let mut host = HostEnvironment::from_process();
+    host.variables.insert("HOME".to_owned(), home.path().display().to_string());
+    for (image, shell) in [(BUSYBOX, "sh"), (PYTHON, "bash")] {
+        let sandbox = container(image).environment_of(host.clone()).env("UV_OFFLINE", "0").build().unwrap();
+        assert_eq!(said(&sandbox, "echo $0 $PIP_RETRIES $UV_OFFLINE").await, format!("{shell} 1 0"));
+        let config = "[user]\n\tname = \"Ada\"\n[include]\n\tpath = /etc/gitconfig";
+        assert_eq!(said(&sandbox, "cat $GIT_CONFIG_SYSTEM").await, config);
+        let failed = sandbox.execute(&ExecuteRequest::shell("echo Could not resolve host; false")).await.unwrap();
+        assert_eq!(failed.hints, [Hint::NoNetwork]);
+        sandbox.stop().await.unwrap();
+    }
+    let bridge = container(BUSYBOX).network_name("bridge").build().unwrap();
+    assert_eq!(said(&bridge, "echo ${PIP_RETRIES-unset} ${GIT_CONFIG_SYSTEM-unset}").await, "unset unset");
+    bridge.stop().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -224,3 +224,14 @@ fn killing_any_process_of_a_sandbox_leaves_nothing_of_it() {
         assert!(!ended(&mut workden).success());
     }
 }
+
+#[test]
+fn git_commits_as_the_user_here_too() {
+    let (project, home) = (project(), Project::new());
+    fs::write(home.at(".gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.com\n").unwrap();
+    let line = "git init -q && git commit -q --allow-empty -m x && git log -1 --format='%an <%ae>'";
+    let mut command = project.run_command(&["--json", "--level", "landlock", "--", "bash", "-c", line]);
+    let ran = Ran::of(command.env("HOME", home.path()).env_remove("XDG_CONFIG_HOME").output().unwrap());
+    let json: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(json["output"], "Ada <ada@example.com>\n", "{ran:?}");
+}
