@@ -53,6 +53,6 @@ pub use host_environment::HostEnvironment;
 pub use keeper::{KEEPER_WORD, KeeperProgram};
 pub use launcher::{ExistingSandbox, LaunchRequest, Launched, Launcher};
 pub use lazy::{Begun, LazySandbox};
-pub use linux::{LinuxLauncher, LinuxSandbox, LinuxSandboxBuilder};
+pub use linux::{KeptDirectories, LinuxLauncher, LinuxSandbox, LinuxSandboxBuilder};
 pub use options::{ByteSize, LEAST_MEMORY, SandboxOptions};
 pub use session_id::SessionId;

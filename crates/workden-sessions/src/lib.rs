@@ -48,6 +48,14 @@ mod table;
 mod tests;
 mod workspaces;
 
+/// Files and locks in the directory of a user, which no other user may have written.
+pub mod state_files {
+    pub use crate::store::{
+        directory::{check, prepare, read, unusable, write},
+        locks::Lock,
+    };
+}
+
 pub use adoption::{Adopt, AdoptReport};
 pub use builder::SessionManagerBuilder;
 pub use events::{SessionEvent, SessionEventKind};

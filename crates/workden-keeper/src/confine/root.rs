@@ -18,6 +18,7 @@ use super::{
     detached_mounts::{attach, new_file_system},
     errors::refused,
     ids::Ids,
+    layout::HOME,
     sources::SourceKind,
 };
 use crate::sys::confine::{FileIds, MountScope, attribute, set_mount_attributes};
@@ -100,12 +101,15 @@ impl NewRoot {
     }
 
     /// Opens the mount point for a path, and creates it if needed: the directories on the way, and a directory or an
-    /// empty file at the end. Below a mount they are created as the sandbox's user.
+    /// empty file at the end. Below a mount and in the home they are created as the sandbox's user, who can then write
+    /// beside what is mounted there.
     pub(super) fn place_for(&self, path: &str, kind: SourceKind) -> Result<OwnedFd, Errno> {
         match self.place(path) {
             Err(Errno::NOENT) => {}
             found => return found,
         }
+        let is_at_home = path.strip_prefix(HOME).is_some_and(|below| below.starts_with('/'));
+        let _as_sandbox = is_at_home.then(|| self.as_sandbox());
         let mut here = self.place("")?;
         let mut names = path.split('/').filter(|name| !name.is_empty()).peekable();
         while let Some(name) = names.next() {

@@ -3,7 +3,7 @@
 mod launcher;
 mod plan;
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 pub use launcher::LinuxLauncher;
 use plan::IdentityLookup;
@@ -56,6 +56,8 @@ impl LinuxSandbox {
             root_files: RootFiles::Host,
             ephemeral: plan::EPHEMERAL_BYTES,
             toolchains: Vec::new(),
+            project_toolchains: Vec::new(),
+            kept: KeptDirectories::default(),
             limits: NamedLimits::default(),
             lease_directory: None,
         }
@@ -71,8 +73,22 @@ pub struct LinuxSandboxBuilder {
     root_files: RootFiles,
     ephemeral: u64,
     toolchains: Vec<String>,
+    project_toolchains: Vec<String>,
+    kept: KeptDirectories,
     limits: NamedLimits,
     lease_directory: Option<PathBuf>,
+}
+
+/// Directories of the host that the caller keeps between sandboxes, such as caches of packages. They are not files of
+/// the workspace: no policy masks them, and nothing in them is protected from commands that may write them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeptDirectories {
+    /// The directories. One whose path another mount uses is left out.
+    pub mounts: Vec<Mount>,
+    /// Directories of the sandbox to put first on the search path.
+    pub programs: Vec<VirtualPath>,
+    /// Variables, unless the options set them.
+    pub environment: BTreeMap<String, String>,
 }
 
 common_options!(LinuxSandboxBuilder);
@@ -100,6 +116,19 @@ impl LinuxSandboxBuilder {
     /// Adds a toolchain of the host, by its name: one of [`crate::toolchains::TOOLCHAINS`].
     pub fn toolchain(mut self, name: impl Into<String>) -> Self {
         self.toolchains.push(name.into());
+        self
+    }
+
+    /// Adds a toolchain of the host if the host has it, as the project in `root` selects it: by its `.venv`, its
+    /// `.python-version` or its `.nvmrc`. One that is not found is left out.
+    pub fn project_toolchain(mut self, name: impl Into<String>) -> Self {
+        self.project_toolchains.push(name.into());
+        self
+    }
+
+    /// Sets directories that the caller keeps between sandboxes; none at [`Level::Landlock`], whose home is new.
+    pub fn kept(mut self, kept: KeptDirectories) -> Self {
+        self.kept = kept;
         self
     }
 

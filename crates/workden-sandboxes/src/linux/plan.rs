@@ -1,6 +1,9 @@
 //! Converts the options of a builder into a `Confinement`. No other module does that.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use workden_core::{
     Error, ErrorKind, Result, VirtualPath,
@@ -9,7 +12,7 @@ use workden_core::{
 
 use super::LinuxSandboxBuilder;
 use crate::{
-    GitFiles, HostEnvironment, SandboxOptions,
+    GitFiles, SandboxOptions,
     git_files::hold_what_runs_outside,
     git_identity,
     limits::{NamedLimits, memory_of_machine},
@@ -70,9 +73,12 @@ pub(super) fn confinement(builder: &LinuxSandboxBuilder, lookup: IdentityLookup)
     };
     let is_writable = |mount: &Mount| mount.access == MountAccess::ReadWrite;
     let writable: Vec<_> = shown_files(builder).into_iter().filter(is_writable).map(|mount| mount.source).collect();
-    let toolchains =
+    let mut toolchains =
         builder.toolchains.iter().map(|name| Toolchain::find(name, host, &writable)).collect::<Result<Vec<_>>>()?;
     let mut mounts: Vec<Mount> = options.absolute_mounts().collect();
+    // The project as it is visible at its own path.
+    let visible = options.root().and_then(|root| root.canonicalize().ok());
+    let visible = visible.filter(|root| builder.level == Level::Landlock || is_path(&directory, root));
     for (name, found) in builder.toolchains.iter().zip(&toolchains) {
         if found.system == SystemParts::Needed && root != RootFiles::Host {
             return Err(Error::new(
@@ -81,7 +87,16 @@ pub(super) fn confinement(builder: &LinuxSandboxBuilder, lookup: IdentityLookup)
             )
             .hint("a sandbox with another root file system does not have it: install the toolchain there"));
         }
-        add_toolchain(&mut mounts, found)?;
+        add_toolchain(&mut mounts, found, visible.as_deref())?;
+    }
+    for found in of_project(builder, &directory, &writable) {
+        if found.system == SystemParts::None || root == RootFiles::Host {
+            add_toolchain(&mut mounts, &found, visible.as_deref())?;
+            toolchains.push(found);
+        }
+    }
+    if builder.level == Level::Namespaces {
+        add_kept(&mut mounts, builder);
     }
     let mut read_only = options.read_only.clone();
     // Landlock cannot revoke access below a directory that it grants; the sandbox reports that.
@@ -100,7 +115,7 @@ pub(super) fn confinement(builder: &LinuxSandboxBuilder, lookup: IdentityLookup)
         Some(directory) => WorkFiles::Directory(directory),
         None => WorkFiles::Ephemeral { most_bytes: builder.ephemeral },
     };
-    let mut environment = environment(builder.level, &toolchains, host);
+    let mut environment = environment(builder, &toolchains);
     options.env.add_to(&mut environment, host)?;
     let limits =
         NamedLimits { memory: options.memory, cpus: options.cpus, processes: options.pids, ..builder.limits.clone() };
@@ -132,9 +147,36 @@ pub(super) fn programs_inside(builder: &LinuxSandboxBuilder, shown: &[Mount]) ->
     builder.options.keeper().map(|keeper| keeper.inside(shown)).unwrap_or_default()
 }
 
-/// Toolchains may share directories; each is mounted once.
-fn add_toolchain(mounts: &mut Vec<Mount>, found: &Toolchain) -> Result<()> {
-    for shown in &found.shown {
+fn is_path(at: &VirtualPath, path: &Path) -> bool {
+    at.as_str().as_bytes() == path.as_os_str().as_encoded_bytes()
+}
+
+/// Returns the toolchains that the project selects and the host has, besides those that are named. They are seen at
+/// the paths of the sandbox.
+fn of_project(builder: &LinuxSandboxBuilder, directory: &VirtualPath, writable: &[PathBuf]) -> Vec<Toolchain> {
+    let Some(project) = builder.options.root() else { return Vec::new() };
+    let inside = match builder.level {
+        Level::Namespaces => Path::new(directory.as_str()),
+        Level::Landlock => &project,
+    };
+    let names = builder.project_toolchains.iter().filter(|name| !builder.toolchains.contains(name));
+    let found = names.filter_map(|name| Toolchain::of_project(name, &builder.options.host, &project, writable).ok());
+    found.map(|found| found.seen_in(&project, inside)).collect()
+}
+
+/// Adds the directories that the caller keeps, where no other mount is above or below them.
+fn add_kept(mounts: &mut Vec<Mount>, builder: &LinuxSandboxBuilder) {
+    let is_above = |above: &VirtualPath, below: &VirtualPath| Path::new(below.as_str()).starts_with(above.as_str());
+    for kept in &builder.kept.mounts {
+        if !mounts.iter().any(|mount| is_above(&mount.at, &kept.at) || is_above(&kept.at, &mount.at)) {
+            mounts.push(kept.clone());
+        }
+    }
+}
+
+/// Toolchains may share directories; each is mounted once, and not at all where it is `visible` already.
+fn add_toolchain(mounts: &mut Vec<Mount>, found: &Toolchain, visible: Option<&Path>) -> Result<()> {
+    for shown in found.shown.iter().filter(|shown| !visible.is_some_and(|above| shown.at.starts_with(above))) {
         let at = shown.at.to_str().ok_or_else(|| {
             Error::new(ErrorKind::InvalidPath, "a toolchain is in a directory whose name is not UTF-8")
         })?;
@@ -147,9 +189,12 @@ fn add_toolchain(mounts: &mut Vec<Mount>, found: &Toolchain) -> Result<()> {
     Ok(())
 }
 
-/// Returns a clean environment, with the variables of the toolchains.
-fn environment(level: Level, toolchains: &[Toolchain], host: &HostEnvironment) -> BTreeMap<String, String> {
+/// Returns a clean environment, with the variables of the toolchains and of what is kept.
+fn environment(builder: &LinuxSandboxBuilder, toolchains: &[Toolchain]) -> BTreeMap<String, String> {
+    let (level, host) = (builder.level, &builder.options.host);
+    let kept = builder.kept.programs.iter().map(|path| path.as_str().to_owned());
     let programs = toolchains.iter().flat_map(|found| &found.programs).map(|path| path.display().to_string());
+    let programs = kept.filter(|_| level == Level::Namespaces).chain(programs);
     let mut all = BTreeMap::from(
         [
             ("PATH", programs.chain([PATH.to_owned()]).collect::<Vec<_>>().join(":")),
@@ -171,17 +216,18 @@ fn environment(level: Level, toolchains: &[Toolchain], host: &HostEnvironment) -
         let value = value.strip_prefix('~').map_or_else(|| value.clone(), |below| format!("{HOME}{below}"));
         all.insert(name.clone(), value);
     }
+    if at_home {
+        all.extend(builder.kept.environment.clone());
+    }
     all
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use workden_core::sandbox::{Limit, Network};
 
     use super::*;
-    use crate::LinuxSandbox;
+    use crate::{HostEnvironment, KeptDirectories, LinuxSandbox};
 
     fn path(typed: &str) -> VirtualPath {
         VirtualPath::parse(typed).unwrap()
@@ -291,6 +337,66 @@ mod tests {
         assert!(plan.mounts.iter().all(|mount| mount.access == MountAccess::ReadOnly));
         assert!(plan.environment["PATH"].starts_with(&format!("{}:", home.join(".cargo/bin").display())));
         assert_eq!(plan.environment["CARGO_HOME"], "/home/agent/.cargo");
+    }
+
+    /// A project with a virtual environment of a Python of uv, and the host that has it.
+    fn with_environment() -> (tempfile::TempDir, PathBuf, HostEnvironment) {
+        let place = tempfile::tempdir().unwrap();
+        let home = place.path().canonicalize().unwrap();
+        let python = home.join(".local/share/uv/python/cpython-3.12.1");
+        for directory in [python.join("bin"), python.join("lib/python3.12"), home.join("project/.venv/bin")] {
+            std::fs::create_dir_all(directory).unwrap();
+        }
+        std::fs::copy("/bin/true", python.join("bin/python3")).unwrap();
+        std::os::unix::fs::symlink(python.join("bin/python3"), home.join("project/.venv/bin/python")).unwrap();
+        let text = format!("home = {}\n", python.join("bin").display());
+        std::fs::write(home.join("project/.venv/pyvenv.cfg"), text).unwrap();
+        let host = host(&[("HOME", home.to_str().unwrap()), ("VIRTUAL_ENV", "/somewhere/else")]);
+        (place, home, host)
+    }
+
+    #[test]
+    fn a_toolchain_of_the_project_is_found_and_the_project_is_not_mounted_again() {
+        let (_place, home, host) = with_environment();
+        let project = home.join("project");
+        for inside in ["/workspace", project.to_str().unwrap()] {
+            let plan = LinuxSandbox::builder().environment_of(host.clone()).root(&project).work_dir(inside);
+            let plan = plan.project_toolchain("python").project_toolchain("go").confinement().unwrap();
+            let sources: Vec<&Path> = plan.mounts.iter().map(|mount| mount.source.as_path()).collect();
+            assert_eq!(sources, [home.join(".local/share/uv/python/cpython-3.12.1")]);
+            assert_eq!(plan.environment["VIRTUAL_ENV"], format!("{inside}/.venv"));
+            assert!(plan.environment["PATH"].starts_with(&format!("{inside}/.venv/bin:/usr/local/sbin:")));
+        }
+        // A toolchain by name is shown at its own path, unless the project is.
+        let host = HostEnvironment { directory: project.clone(), ..host };
+        for (inside, count) in [("/workspace", 2), (project.to_str().unwrap(), 1)] {
+            let plan = LinuxSandbox::builder().environment_of(host.clone()).root(&project).work_dir(inside);
+            let plan = plan.env("VIRTUAL_ENV", "").toolchain("python").confinement().unwrap();
+            assert_eq!(plan.mounts.len(), count, "{:?}", plan.mounts);
+        }
+    }
+
+    #[test]
+    fn what_is_kept_gives_way_to_mounts_and_variables() {
+        let kept = |at: &str| Mount { source: "/state".into(), at: path(at), access: MountAccess::ReadOnly };
+        let kept = KeptDirectories {
+            mounts: vec![kept("/home/agent/.cache/pip"), kept("/home/agent/.npm/_cacache"), kept("/home/agent/go")],
+            programs: vec![path("/home/agent/.local/bin")],
+            environment: [("GOBIN", "/x"), ("A", "kept")].map(|(name, value)| (name.into(), value.into())).into(),
+        };
+        let builder = LinuxSandbox::builder()
+            .kept(kept)
+            .mount("/home/agent/.npm", "/srv", MountAccess::ReadWrite)
+            .mount("/home/agent/go/pkg", "/srv", MountAccess::ReadWrite)
+            .env("A", "named");
+        let plan = builder.clone().confinement().unwrap();
+        let at: Vec<&str> = plan.mounts.iter().map(|mount| mount.at.as_str()).collect();
+        assert_eq!(at, ["/home/agent/.npm", "/home/agent/go/pkg", "/home/agent/.cache/pip"]);
+        assert_eq!((plan.environment["A"].as_str(), plan.environment["GOBIN"].as_str()), ("named", "/x"));
+        assert!(plan.environment["PATH"].starts_with("/home/agent/.local/bin:/usr"));
+        let plan =
+            LinuxSandbox::builder().kept(builder.kept).level(Level::Landlock).root("/srv").confinement().unwrap();
+        assert!(plan.mounts.is_empty() && !plan.environment.contains_key("GOBIN"), "{plan:?}");
     }
 
     #[test]

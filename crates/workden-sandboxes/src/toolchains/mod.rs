@@ -9,6 +9,7 @@ mod declared;
 mod go;
 mod node;
 mod places;
+mod project;
 mod python;
 mod rust;
 mod versions;
@@ -20,6 +21,7 @@ use std::{
 };
 
 use places::Places;
+pub use project::{has_environment_for_its_path, needed_by};
 use workden_core::{Error, ErrorKind, Result};
 
 use crate::HostEnvironment;

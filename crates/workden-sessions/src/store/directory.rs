@@ -1,4 +1,5 @@
-//! The directory of kept sessions. Its content is trusted, so that no other user may have written it.
+//! The directory of what is kept for a user: sessions, and packages of projects. Its content is trusted, so that no
+//! other user may have written it.
 //!
 //! Invariant: nothing is read or written in a directory that is a link, belongs to another user or is writable for
 //! others, and no file is reached through a link.
@@ -17,21 +18,29 @@ use workden_core::{Error, ErrorKind, Result};
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Creates the directory, for this user alone, if it does not exist.
-pub(super) fn prepare(directory: &Path) -> Result<()> {
+///
+/// # Errors
+///
+/// As [`check`], and what the host reports.
+pub fn prepare(directory: &Path) -> Result<()> {
     check(directory)?;
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| unusable(&error))?;
     check(directory)
 }
 
 /// Rejects a directory whose content cannot be trusted. One that does not exist passes.
-pub(super) fn check(directory: &Path) -> Result<()> {
+///
+/// # Errors
+///
+/// `PermissionDenied` when another user could have changed it, and what the host reports.
+pub fn check(directory: &Path) -> Result<()> {
     let there = match directory.symlink_metadata() {
         Err(error) if error.kind() == Io::NotFound => return Ok(()),
         there => there.map_err(|error| unusable(&error))?,
     };
     let shown = directory.display();
     let refused = |what: &str, hint: String| {
-        Err(Error::new(ErrorKind::PermissionDenied, format!("the session directory `{shown}` {what}")).hint(hint))
+        Err(Error::new(ErrorKind::PermissionDenied, format!("the state directory `{shown}` {what}")).hint(hint))
     };
     if there.is_symlink() {
         return refused("is a symbolic link", "remove it, or set XDG_STATE_HOME to the directory itself".to_owned());
@@ -51,7 +60,11 @@ pub(super) fn check(directory: &Path) -> Result<()> {
 }
 
 /// Reads a whole file; `None` when it does not exist.
-pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+///
+/// # Errors
+///
+/// When it is a link, not a regular file, or very large.
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     let mut content = Vec::new();
     // Without waiting: a FIFO may lie there.
     let read = options().read(true).open(path).and_then(|file| match file.metadata()? {
@@ -67,7 +80,11 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
 }
 
 /// Writes a file atomically. The caller holds a lock, so that no other process writes the new file.
-pub(super) fn write(path: &Path, content: &[u8]) -> Result<()> {
+///
+/// # Errors
+///
+/// What the host reports.
+pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     let new = path.with_added_extension("new");
     // A process that was killed may have left it.
     let _ = std::fs::remove_file(&new);
@@ -81,9 +98,15 @@ pub(super) fn lockable(path: &Path) -> std::io::Result<File> {
     options().write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
-/// Returns the error for a directory that cannot be used.
-pub(super) fn unusable(error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("cannot use the session directory: {}", error.kind()))
+/// Returns the error for a state directory that cannot be used.
+#[must_use]
+pub fn unusable(error: &std::io::Error) -> Error {
+    let kind = match error.kind() {
+        Io::StorageFull | Io::QuotaExceeded => ErrorKind::NoSpace,
+        Io::ReadOnlyFilesystem => ErrorKind::ReadOnly,
+        _ => ErrorKind::Io,
+    };
+    Error::new(kind, format!("cannot use the state directory: {}", error.kind()))
 }
 
 fn options() -> OpenOptions {

@@ -1,5 +1,5 @@
-//! Locks of kept sessions between processes: exclusive for a process that creates or ends a session, shared for those
-//! that use it, so that a session in use is known to be in use.
+//! Locks between processes, of what is kept for a user: exclusive for a process that creates or ends a session, shared
+//! for those that use it, so that a session in use is known to be in use. Packages of projects are locked the same way.
 //!
 //! Invariant: a lock counts only while its file is the one of that name. The kernel releases the locks of dead
 //! processes.
@@ -21,24 +21,45 @@ use super::directory::{lockable, unusable};
 
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub struct Lock {
     file: File,
     path: PathBuf,
 }
 
 impl Lock {
     /// Waits for the exclusive lock, and blocks the thread.
-    pub(super) fn alone(path: &Path) -> Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be opened or locked.
+    pub fn alone(path: &Path) -> Result<Self> {
         Self::take(path, FlockOperation::LockExclusive)?.ok_or_else(|| unusable(&Errno::AGAIN.into()))
     }
 
     /// Takes the exclusive lock if it is free.
-    pub(super) fn alone_now(path: &Path) -> Result<Option<Self>> {
+    ///
+    /// # Errors
+    ///
+    /// As [`Lock::alone`].
+    pub fn alone_now(path: &Path) -> Result<Option<Self>> {
         Self::take(path, FlockOperation::NonBlockingLockExclusive)
     }
 
+    /// Takes the shared lock if no process has the exclusive one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lock::alone`].
+    pub fn together_now(path: &Path) -> Result<Option<Self>> {
+        Self::take(path, FlockOperation::NonBlockingLockShared)
+    }
+
     /// Takes the shared lock.
-    pub(super) fn together(path: &Path) -> Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// As [`Lock::alone`].
+    pub fn together(path: &Path) -> Result<Self> {
         Self::take(path, FlockOperation::LockShared)?.ok_or_else(|| unusable(&Errno::AGAIN.into()))
     }
 
@@ -72,7 +93,7 @@ impl Lock {
     }
 
     /// Removes the file, and releases the lock.
-    pub(super) fn remove(self) {
+    pub fn remove(self) {
         let _ = std::fs::remove_file(&self.path);
     }
 }

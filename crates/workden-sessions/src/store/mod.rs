@@ -4,8 +4,8 @@
 //! Invariant: a process that creates or ends a session holds its lock, so that an id has one sandbox however many
 //! processes ask for it at a time. Dropping an [`OpenSession`] ends nothing.
 
-mod directory;
-mod locks;
+pub(crate) mod directory;
+pub(crate) mod locks;
 mod pruning;
 mod record;
 
