@@ -9,6 +9,9 @@ use workden_core::type_size;
 
 use crate::typed::{self, VariableArgument};
 
+/// The value of `--toolchain` that leaves out the toolchains that the project needs.
+const NO_TOOLCHAIN: &str = "none";
+
 /// The options of a sandbox, for `run`, `tool`, `mcp` and `sessions open`.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct CommandOptions {
@@ -22,8 +25,9 @@ pub(crate) struct CommandOptions {
     /// Processes and threads [default: 512].
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) pids: Option<u64>,
-    /// A toolchain of this machine that is not in /usr, read-only: python, node, rust, go.
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(TOOLCHAINS), hide_possible_values = true)]
+    /// A toolchain of this machine that is not in /usr, read-only: python, node, rust, go. `run`, `tool` and `mcp` find
+    /// those that the project needs; `none` leaves them out.
+    #[arg(long, value_name = "NAME", value_parser = toolchain_names(), hide_possible_values = true)]
     pub(crate) toolchain: Vec<String>,
     #[command(flatten)]
     pub(crate) environment: EnvironmentOption,
@@ -64,7 +68,7 @@ impl CommandOptions {
     /// Sets the limits and toolchains of a session.
     pub(crate) fn set_session(&self, spec: &mut SessionSpec) {
         (spec.memory, spec.cpus, spec.pids) = (self.memory, self.cpus, self.pids);
-        spec.toolchains.clone_from(&self.toolchain);
+        spec.toolchains = self.toolchains_by_name().cloned().collect();
     }
 
     /// Sets the variables of a session too.
@@ -75,6 +79,16 @@ impl CommandOptions {
     /// Returns which limits are named.
     pub(crate) fn limits(&self) -> [Named; 3] {
         [("--memory", self.memory.is_some()), ("--cpus", self.cpus.is_some()), ("--pids", self.pids.is_some())]
+    }
+
+    /// Returns the named toolchains.
+    pub(crate) fn toolchains_by_name(&self) -> impl Iterator<Item = &String> {
+        self.toolchain.iter().filter(|name| *name != NO_TOOLCHAIN)
+    }
+
+    /// Returns whether only the named toolchains are used.
+    pub(crate) fn leaves_out_toolchains(&self) -> bool {
+        self.toolchain.iter().any(|name| name == NO_TOOLCHAIN)
     }
 
     /// Returns whether toolchains are named.
@@ -103,6 +117,10 @@ impl CommandOptions {
         let variables = self.environment.env.iter().map(|given| ("--env", variable(given)));
         limits.chain(toolchains).chain(variables).flat_map(|(name, value)| [name.to_owned(), value]).collect()
     }
+}
+
+fn toolchain_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(TOOLCHAINS.into_iter().chain([NO_TOOLCHAIN]))
 }
 
 #[cfg(test)]

@@ -15,10 +15,12 @@ mod isolation;
 mod log;
 mod mcp;
 mod mistakes;
+mod packages;
 mod policy;
 mod run;
 mod runtimes;
 mod sessions;
+mod setup;
 mod signals;
 mod tool;
 mod typed;
@@ -54,8 +56,8 @@ enum Command {
     Demo(demo::DemoArguments),
     /// Run a command in a new sandbox.
     ///
-    /// The command sees the directory it works in as `/workspace`, the programs of this machine, and
-    /// nothing else of it: no home directories, no other processes, no network. It may write to the
+    /// The command sees the directory it works in as `/workspace` (or at its own path: --path), the programs of this
+    /// machine, and nothing else of it: no home directories, no other processes, no network. It may write to the
     /// directory and to its own /tmp. When it ends, everything that it started ends as well.
     ///
     /// Output is passed on as it is printed. Input is passed on unless it is a terminal; for a terminal use -t.
@@ -73,6 +75,11 @@ enum Command {
     /// in a sandbox, which starts with the first one. Files are also served as resources.
     #[command(after_help = mcp::AFTER_HELP)]
     Mcp(Box<mcp::McpArguments>),
+    /// Install what a project needs: run the `[setup]` of its `workden.toml` in a sandbox, once.
+    ///
+    /// It runs again when one of its commands, or a file of its `cache_key`, has changed.
+    #[command(after_help = setup::AFTER_HELP)]
+    Setup(setup::SetupArguments),
     /// Check which isolation this machine supports and how to enable the rest.
     ///
     /// Starts a sandbox, runs a program in it, and then checks each part. It leaves nothing behind and changes
@@ -117,6 +124,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => Ok(run::run(&arguments)),
         Command::Tool(arguments) => tool::run(&arguments),
         Command::Mcp(arguments) => mcp::run(&arguments),
+        Command::Setup(arguments) => setup::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Policy(command) => policy::run(&command).map(|()| ExitCode::SUCCESS),
         Command::Runtimes(command) => runtimes::run(&command).map(|()| ExitCode::SUCCESS),

@@ -51,7 +51,7 @@ mod workspaces;
 /// Files and locks in the directory of a user, which no other user may have written.
 pub mod state_files {
     pub use crate::store::{
-        directory::{check, prepare, read, unusable, write},
+        directory::{check, is_mappable, prepare, read, unusable, write},
         locks::Lock,
     };
 }

@@ -15,6 +15,8 @@ use workden_policy::{PathScope, Policy, PolicyLayer, Preset, Ruleset, approvals:
 use workden_sandboxes::GitFiles;
 use workden_sessions::SessionRecord;
 
+#[cfg(feature = "linux")]
+use crate::sandbox::ProjectPackages;
 use crate::{
     ApprovalMode, Config, MountConfig, ProtectedNames, SessionId, UserSessions, Workspace, blocking,
     directories::{Mounted, Mounts, git_paths},
@@ -46,6 +48,8 @@ pub struct WorkspaceBuilder {
     durability: Option<Durability>,
     /// Files of the host that must stay as they are.
     held: Vec<PathBuf>,
+    #[cfg(feature = "linux")]
+    packages: Option<crate::Packages>,
 }
 
 #[derive(Debug)]
@@ -54,6 +58,24 @@ enum Layer {
     Rules(Box<Ruleset>),
     Policy(Policy),
     Config(Box<Config>),
+}
+
+#[cfg(feature = "linux")]
+impl Layer {
+    /// Whether one of its rules may be about `/workspace` by that name.
+    fn may_name_workspace(&self) -> bool {
+        let names = |rules: &Ruleset| {
+            let all = workden_policy::Operation::ALL.into_iter().filter_map(|operation| rules.of(operation));
+            let mut all = all.flat_map(|rules| &rules.rules);
+            all.any(|rule| std::iter::once(&rule.pattern).chain(&rule.except).any(|text| text.contains("workspace")))
+        };
+        match self {
+            Self::Preset(_) => false,
+            Self::Rules(rules) => names(rules),
+            Self::Policy(_) => true,
+            Self::Config(config) => names(&config.rules),
+        }
+    }
 }
 
 impl WorkspaceBuilder {
@@ -97,7 +119,7 @@ impl WorkspaceBuilder {
     ) -> Self {
         let builder = workden_sandboxes::LinuxSandbox::builder();
         let builder = options(builder.environment_of(workden_sandboxes::HostEnvironment::from_process()));
-        self.sandboxes.push(SandboxKind::Linux(Box::new(builder)));
+        self.sandboxes.push(SandboxKind::Linux(Box::new(builder), None));
         self
     }
 
@@ -263,6 +285,15 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// Gives the project in `root` its packages, where commands run in a sandbox of [`linux`](Self::linux): toolchains
+    /// that it needs, its path, caches, and the tools of its setup. Without it a sandbox has what its options name.
+    #[cfg(feature = "linux")]
+    #[must_use]
+    pub fn packages(mut self, packages: crate::Packages) -> Self {
+        self.packages = Some(packages);
+        self
+    }
+
     /// Sets whether a write to a directory of the host is on the disk when it returns.
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
@@ -278,6 +309,8 @@ impl WorkspaceBuilder {
     /// support one of its options.
     pub fn build(mut self) -> Result<Workspace> {
         let sandbox = self.sandbox_kind()?;
+        #[cfg(feature = "linux")]
+        let (sandbox, packages) = self.with_packages(sandbox)?;
         let inside = sandbox.as_ref().map_or_else(|| Ok(VirtualPath::root()), SandboxKind::directory)?;
         if let Some(SandboxKind::Session(session)) = &sandbox {
             self.work_in(&session.2)?;
@@ -319,7 +352,10 @@ impl WorkspaceBuilder {
         };
         let (backend, sandbox, lazy, masks) = match sandbox {
             Some(kind) => {
-                let assembled = kind.holding(held).assemble(&mounts, git_files, &policy, self.durability)?;
+                let kind = kind.holding(held);
+                #[cfg(feature = "linux")]
+                let kind = kind.keeping(packages);
+                let assembled = kind.assemble(&mounts, git_files, &policy, self.durability)?;
                 (assembled.files, Some(assembled.sandbox), assembled.lazy, assembled.masks)
             }
             None => (mounts.opened(None, self.durability)?, None, None, None),
@@ -348,6 +384,28 @@ impl WorkspaceBuilder {
             false => Err(Error::new(ErrorKind::InvalidArgument, "a workspace can have only one sandbox")
                 .hint("call only one of `linux`, `docker`, `host` and `remote`")),
         }
+    }
+
+    /// Places the project of a Linux sandbox, and returns its packages with its directory.
+    #[cfg(feature = "linux")]
+    fn with_packages(
+        &mut self,
+        sandbox: Option<SandboxKind>,
+    ) -> Result<(Option<SandboxKind>, Option<ProjectPackages>)> {
+        let (Some(SandboxKind::Linux(builder, _)), Some(root), true) =
+            (&sandbox, &self.root, self.configured.is_empty())
+        else {
+            return Ok((sandbox, None));
+        };
+        let Some(packages) = self.packages.take() else { return Ok((sandbox, None)) };
+        let project = std::path::absolute(root).unwrap_or_else(|_| root.clone());
+        let mut used: Vec<&str> = self.mounts.iter().map(|(at, _)| at.as_str()).collect();
+        used.extend(self.read_only.iter().chain(&self.work_dir).map(String::as_str));
+        used.extend(self.protected.iter().map(|(below, _)| below.as_str()));
+        let is_named = self.layers.iter().any(Layer::may_name_workspace);
+        used.extend(is_named.then_some("/workspace"));
+        let placed = packages.place_beside((**builder).clone(), &project, &used)?;
+        Ok((Some(SandboxKind::Linux(Box::new(placed), None)), Some(ProjectPackages { packages, project })))
     }
 
     /// Makes the directory of a session the only one: masks are for the files that its commands see.

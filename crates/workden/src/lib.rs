@@ -34,6 +34,8 @@ mod doctests;
 mod init;
 mod judging;
 mod masks;
+#[cfg(feature = "linux")]
+mod packages;
 mod protected_names;
 mod read_only;
 mod running;
@@ -47,11 +49,15 @@ mod workspace;
 pub use builder::WorkspaceBuilder;
 #[cfg(feature = "schema")]
 pub use config::config_schema;
-pub use config::{ApprovalMode, ApprovalsConfig, Config, LimitsConfig, MountConfig};
+pub use config::{ApprovalMode, ApprovalsConfig, Config, LimitsConfig, MountConfig, SetupConfig};
 pub use denied_files::{DeniedFiles, denied_files};
 #[cfg(feature = "linux")]
 pub use init::init;
 pub use masks::{MOST_MASKS, masks};
+#[cfg(feature = "linux")]
+pub use packages::{
+    Cleared, KeptSandbox, Packages, PackagesInUse, ProjectPath, ProjectToolchains, SetupRun, SetupStart, SetupState,
+};
 pub use protected_names::ProtectedNames;
 pub use stack::{Commands, Files};
 pub use user_sessions::{SessionKind, SessionManagers, SessionSpec, UserSessions, runtime_named};

@@ -4,6 +4,11 @@
 //! with the first call that needs it, at most once at a time.
 
 use std::{collections::BTreeMap, sync::Arc};
+#[cfg(feature = "linux")]
+use std::{
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
 
 use workden_core::{
     Backend, Error, ErrorKind, Result, Sandbox, VirtualPath,
@@ -18,6 +23,8 @@ use workden_sandboxes::{Begun, GitFiles, LazySandbox, SessionId};
 use workden_sandboxes::{HostSandboxBuilder, LinuxSandboxBuilder};
 use workden_sessions::SessionRecord;
 
+#[cfg(feature = "linux")]
+use crate::{Packages, PackagesInUse};
 use crate::{UserSessions, directories::Mounts, masks::ShownFiles, sandbox_masks::SandboxMasks};
 
 /// Which sandbox commands run in.
@@ -25,7 +32,7 @@ use crate::{UserSessions, directories::Mounts, masks::ShownFiles, sandbox_masks:
 pub(crate) enum SandboxKind {
     /// Isolated on this machine.
     #[cfg(feature = "linux")]
-    Linux(Box<LinuxSandboxBuilder>),
+    Linux(Box<LinuxSandboxBuilder>, Option<ProjectPackages>),
     /// On this machine, without isolation.
     #[cfg(feature = "linux")]
     Host(Box<HostSandboxBuilder>),
@@ -36,6 +43,14 @@ pub(crate) enum SandboxKind {
     Remote(Arc<dyn Sandbox>),
     /// A session of the user, which goes on afterwards.
     Session(Box<(UserSessions, SessionId, SessionRecord)>),
+}
+
+/// The packages of a project, and its directory.
+#[cfg(feature = "linux")]
+#[derive(Clone, Debug)]
+pub(crate) struct ProjectPackages {
+    pub(crate) packages: Packages,
+    pub(crate) project: PathBuf,
 }
 
 /// A sandbox, and the files of its workspace.
@@ -54,7 +69,7 @@ impl SandboxKind {
     pub(crate) fn directory(&self) -> Result<VirtualPath> {
         match self {
             #[cfg(feature = "linux")]
-            Self::Linux(builder) => builder.directory(),
+            Self::Linux(builder, _) => builder.directory(),
             #[cfg(feature = "docker")]
             Self::Docker(builder) => VirtualPath::parse(&builder.directory()),
             #[cfg(feature = "linux")]
@@ -98,7 +113,7 @@ impl SandboxKind {
     pub(crate) fn timeout(&self) -> Option<std::time::Duration> {
         match self {
             #[cfg(feature = "linux")]
-            Self::Linux(builder) => builder.options().timeout,
+            Self::Linux(builder, _) => builder.options().timeout,
             #[cfg(feature = "linux")]
             Self::Host(builder) => builder.options().timeout,
             #[cfg(feature = "docker")]
@@ -124,7 +139,7 @@ impl SandboxKind {
     pub(crate) fn git_files(&self) -> GitFiles {
         match self {
             #[cfg(feature = "linux")]
-            Self::Linux(builder) => builder.options().git_files,
+            Self::Linux(builder, _) => builder.options().git_files,
             #[cfg(feature = "linux")]
             Self::Host(builder) => builder.options().git_files,
             #[cfg(feature = "docker")]
@@ -137,7 +152,7 @@ impl SandboxKind {
     pub(crate) fn keeper_inside(&self, shown: &[Mount]) -> Vec<VirtualPath> {
         match self {
             #[cfg(feature = "linux")]
-            Self::Linux(builder) => builder.keeper_inside(shown),
+            Self::Linux(builder, _) => builder.keeper_inside(shown),
             #[cfg(feature = "linux")]
             Self::Host(_) => Vec::new(),
             #[cfg(feature = "docker")]
@@ -150,7 +165,7 @@ impl SandboxKind {
     pub(crate) fn shown_files(&self) -> Vec<Mount> {
         match self {
             #[cfg(feature = "linux")]
-            Self::Linux(builder) => shown_by(builder),
+            Self::Linux(builder, _) => shown_by(builder),
             #[cfg(feature = "docker")]
             Self::Docker(builder) => builder.shown_files(),
             #[cfg(feature = "linux")]
@@ -163,7 +178,7 @@ impl SandboxKind {
     pub(crate) fn masks_files(&self) -> bool {
         match self {
             #[cfg(feature = "linux")]
-            Self::Linux(builder) => builder.directory().is_ok_and(|at| !at.is_root()),
+            Self::Linux(builder, _) => builder.directory().is_ok_and(|at| !at.is_root()),
             #[cfg(feature = "linux")]
             Self::Host(_) => false,
             #[cfg(feature = "docker")]
@@ -178,11 +193,20 @@ impl SandboxKind {
         match self {
             // Landlock has no read-only paths in a writable directory, and says so.
             #[cfg(feature = "linux")]
-            Self::Linux(builder) if builder.directory().is_ok_and(|at| !at.is_root()) => {
-                Self::Linux(Box::new(builder.with(|options| options.read_only.extend(paths))))
+            Self::Linux(builder, packages) if builder.directory().is_ok_and(|at| !at.is_root()) => {
+                Self::Linux(Box::new(builder.with(|options| options.read_only.extend(paths))), packages)
             }
             #[cfg(feature = "docker")]
             Self::Docker(builder) => Self::Docker(Box::new(builder.with(|options| options.read_only.extend(paths)))),
+            other => other,
+        }
+    }
+
+    /// Adds the packages of the project, where the sandbox supports it.
+    #[cfg(feature = "linux")]
+    pub(crate) fn keeping(self, packages: Option<ProjectPackages>) -> Self {
+        match self {
+            Self::Linux(builder, _) => Self::Linux(builder, packages),
             other => other,
         }
     }
@@ -206,7 +230,9 @@ impl SandboxKind {
         }
         let assembled = match self {
             #[cfg(feature = "linux")]
-            Self::Linux(builder) => linux(*builder, mounts, git_files, (inside, work_dir), durability),
+            Self::Linux(builder, packages) => {
+                linux((*builder, packages), mounts, git_files, (inside, work_dir), durability)
+            }
             #[cfg(feature = "docker")]
             Self::Docker(builder) => docker(*builder, mounts, git_files, (&inside, work_dir), durability),
             #[cfg(feature = "linux")]
@@ -227,7 +253,7 @@ impl SandboxKind {
     fn may_have_root(&self) -> bool {
         match self {
             #[cfg(feature = "linux")]
-            Self::Linux(builder) => builder.directory().is_ok_and(|at| at.is_root()),
+            Self::Linux(builder, _) => builder.directory().is_ok_and(|at| at.is_root()),
             #[cfg(feature = "linux")]
             Self::Host(_) => true,
             #[cfg(feature = "docker")]
@@ -263,7 +289,7 @@ impl Assembled {
 
 #[cfg(feature = "linux")]
 fn linux(
-    mut builder: LinuxSandboxBuilder,
+    (mut builder, packages): (LinuxSandboxBuilder, Option<ProjectPackages>),
     mounts: &Mounts,
     git_files: GitFiles,
     (inside, work_dir): (VirtualPath, VirtualPath),
@@ -282,9 +308,23 @@ fn linux(
     builder = builder.with(|options| options.expected = identities(&opened));
     let masks = SandboxMasks::new(ShownFiles::of(&opened)?);
     let masked = masks.clone();
+    // Held as long as the workspace, which may start its sandbox again.
+    let used: Arc<Mutex<Option<PackagesInUse>>> = Arc::default();
     let start = move |_: Begun| {
-        let (builder, masks) = (builder.clone(), masked.clone());
+        let (mut builder, masks, packages, used) =
+            (builder.clone(), masked.clone(), packages.clone(), Arc::clone(&used));
         async move {
+            if let Some(ProjectPackages { packages, project }) = packages {
+                let without = builder.clone();
+                let kept = tokio::task::spawn_blocking(move || packages.keep(builder, &project)).await;
+                builder = match kept {
+                    Ok(kept) => {
+                        *used.lock().unwrap_or_else(PoisonError::into_inner) = kept.used;
+                        kept.builder
+                    }
+                    Err(_) => without,
+                };
+            }
             let walls = masks.at_start().await?;
             let sandbox = builder.mask(walls.masked).hold(walls.read_only).start().await.map_err(with_choices)?;
             Ok(Arc::new(sandbox) as Arc<dyn Sandbox>)

@@ -102,14 +102,10 @@ impl UserSessions {
     ///
     /// `NotFound` when neither variable names a directory.
     pub fn of_user(host: HostEnvironment) -> Result<Self> {
-        let state = match (host.variable("XDG_STATE_HOME"), host.variable("HOME")) {
-            (Some(state), _) if Path::new(state).is_absolute() => Path::new(state).join("workden"),
-            (_, Some(home)) if Path::new(home).is_absolute() => Path::new(home).join(".local/state/workden"),
-            _ => {
-                return Err(Error::new(ErrorKind::NotFound, "directory for sessions not found")
-                    .hint("set HOME or XDG_STATE_HOME to a directory that you own"));
-            }
-        };
+        let state = state_directory(&host).ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, "directory for sessions not found")
+                .hint("set HOME or XDG_STATE_HOME to a directory that you own")
+        })?;
         Ok(Self::at(state, host))
     }
 
@@ -345,6 +341,13 @@ impl std::fmt::Debug for UserSessions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("UserSessions").field("store", &self.store).finish_non_exhaustive()
     }
+}
+
+/// Returns the directory for what is kept for a user, if the environment names one.
+pub(crate) fn state_directory(host: &HostEnvironment) -> Option<PathBuf> {
+    let of = |name: &str| host.variable(name).map(Path::new).filter(|path| path.is_absolute());
+    let state = of("XDG_STATE_HOME").map(Path::to_path_buf);
+    Some(state.or_else(|| Some(of("HOME")?.join(".local/state")))?.join("workden"))
 }
 
 /// Returns a change of the options of a sandbox to the limits and variables of a record.

@@ -8,6 +8,7 @@ use workden::{Level, SessionId};
 use crate::{
     command_options::{CommandOptions, TimeoutOption},
     containers::{ContainerArguments, Net},
+    packages::PathOption,
     typed::{self, MountArgument},
 };
 
@@ -15,7 +16,8 @@ pub(crate) const AFTER_HELP: &str = "\
 Examples:
   workden run -- ls -l
   workden run -- sh -c 'for f in *.py; do python3 \"$f\"; done'
-  workden run --toolchain python --memory 512M --timeout 60 -- pytest -q
+  workden run --memory 512M --timeout 60 -- .venv/bin/pytest -q
+  workden run --net host -- cargo fetch
   workden run --mount ../data:/data:ro --env MODE=test -- ./analyse /data
   workden run -t -- bash
   workden run --sandbox docker --image debian:12 -- cat /etc/os-release
@@ -32,7 +34,7 @@ Exit codes:
 /// Arguments of `workden run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// The directory to work in, `/workspace` inside [default: the current directory].
+    /// The directory to work in [default: the current directory].
     #[arg(long, value_name = "DIR")]
     pub(super) root: Option<PathBuf>,
     /// Where the command runs.
@@ -51,6 +53,8 @@ pub(crate) struct RunArguments {
     /// network of the daemon [default: none].
     #[arg(long, value_name = "NETWORK", value_parser = Net::parse)]
     pub(super) net: Option<Net>,
+    #[command(flatten)]
+    pub(super) path: PathOption,
     #[command(flatten)]
     pub(super) options: CommandOptions,
     #[command(flatten)]

@@ -24,7 +24,9 @@ pub(super) fn run(arguments: &RunArguments) -> Option<Ending> {
 }
 
 fn in_sandbox(arguments: &RunArguments, input: OneShotInput) -> Result<Ending> {
-    let confinement = sandbox::linux(arguments, HostEnvironment::from_process())?.confinement()?;
+    // Its packages are in use until the command has ended.
+    let kept = sandbox::linux(arguments, HostEnvironment::from_process())?;
+    let confinement = kept.builder.confinement()?;
     let command = Command::Program(arguments.command.clone());
     Ok(match one_shot::run(&confinement, &command, input, arguments.time.timeout)? {
         OneShotEnd::Command(ended, hits, hints) => Ending::Command(ended, hits, hints),

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use workden::{HostEnvironment, sandboxes::toolchains::Toolchain};
+use workden::{
+    HostEnvironment,
+    sandboxes::toolchains::{Toolchain, needed_by},
+};
 use workden_core::sandbox::Ended;
 
 use super::{
@@ -35,9 +38,18 @@ pub(super) fn hint(arguments: &RunArguments, ending: &Ending) -> Option<String> 
     if arguments.options.toolchain.iter().any(|named| named == toolchain) {
         return None;
     }
-    // A toolchain that this machine lacks is no advice.
-    Toolchain::find(toolchain, &host, &[root]).ok()?;
-    Some(format!("hint: {why}; add `--toolchain {toolchain}`"))
+    let is_looked_for = !arguments.options.leaves_out_toolchains() && needed_by(&root).contains(&toolchain);
+    match (Toolchain::of_project(toolchain, &host, &root, std::slice::from_ref(&root)), is_looked_for) {
+        // It is in the sandbox, and the command itself ended with this code.
+        (Ok(_), true) => None,
+        (Ok(_), false) => Some(format!("hint: {why}; add `--toolchain {toolchain}`")),
+        (Err(error), true) => {
+            let advice = error.hint_text().map_or(String::new(), |hint| format!("; {hint}"));
+            Some(format!("hint: {why}: {}{advice}", error.sentence()))
+        }
+        // A toolchain that this machine lacks is no advice.
+        (Err(_), false) => None,
+    }
 }
 
 /// Returns the toolchain of a program that a sandbox does not have, and why it does not.

@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use workden::{
-    Error, ErrorKind, HostEnvironment, Level, Network, Result, Sandbox, SandboxOptions, Session, SessionId,
-    SessionKind, SessionSpec,
+    Error, ErrorKind, HostEnvironment, KeptSandbox, Level, Network, PackagesInUse, Result, Sandbox, SandboxOptions,
+    Session, SessionId, SessionKind, SessionSpec,
     core::sandbox::{Mount, Strength},
     sandboxes::{
-        HostSandbox, LinuxSandbox, LinuxSandboxBuilder,
+        HostSandbox, LinuxSandbox,
         docker::{DockerSandbox, DockerSandboxBuilder},
     },
 };
@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     containers::{Installed, Net},
+    packages::{mention_setup, tell as mention},
     signals::ToldToEnd,
     typed,
     user_sessions::user_sessions,
@@ -25,7 +26,7 @@ use crate::{
 
 /// The sandbox that a command runs in.
 pub(super) enum RunSandbox {
-    Linux(LinuxSandbox),
+    Linux(LinuxSandbox, Option<PackagesInUse>),
     Host(HostSandbox),
     Docker(DockerSandbox),
     /// A session, which keeps running.
@@ -40,8 +41,9 @@ impl RunSandbox {
         let host = HostEnvironment::from_process();
         match arguments.sandbox {
             Kind::Linux => {
-                let builder = linux(arguments, host).map_err(Ending::Refused)?;
-                builder.start().await.map(Self::Linux).map_err(Ending::Refused)
+                let kept = linux(arguments, host).map_err(Ending::Refused)?;
+                let started = kept.builder.start().await.map_err(Ending::Refused)?;
+                Ok(Self::Linux(started, kept.used))
             }
             Kind::Host => {
                 let builder = on_host(arguments, host).map_err(Ending::Refused)?;
@@ -53,7 +55,7 @@ impl RunSandbox {
 
     pub(super) fn sandbox(&self) -> &dyn Sandbox {
         match self {
-            Self::Linux(sandbox) => sandbox,
+            Self::Linux(sandbox, _) => sandbox,
             Self::Host(sandbox) => sandbox,
             Self::Docker(sandbox) => sandbox,
             Self::Session(session) => &**session,
@@ -63,7 +65,7 @@ impl RunSandbox {
     /// Ends the sandbox and everything that runs in it. A session keeps running.
     pub(super) async fn close(self) {
         match self {
-            Self::Linux(sandbox) => sandbox.close().await,
+            Self::Linux(sandbox, _used) => sandbox.close().await,
             Self::Host(sandbox) => sandbox.close().await,
             Self::Session(session) => drop(session),
             Self::Docker(sandbox) => {
@@ -74,16 +76,24 @@ impl RunSandbox {
     }
 }
 
-/// Returns the builder of a Linux sandbox.
-pub(super) fn linux(arguments: &RunArguments, host: HostEnvironment) -> Result<LinuxSandboxBuilder> {
+/// Returns the builder of a Linux sandbox, with the packages of the project.
+pub(super) fn linux(arguments: &RunArguments, host: HostEnvironment) -> Result<KeptSandbox> {
     let (root, network) = (root(arguments, &host)?, arguments.net.as_ref().map(Net::without_daemon).transpose()?);
-    let builder = LinuxSandbox::builder().environment_of(host).root(root);
+    let packages = arguments.path.packages(&arguments.options, &host);
+    let builder = LinuxSandbox::builder().environment_of(host).root(&root);
     let builder = builder.level(arguments.level.map(Level::from).unwrap_or_default());
-    let builder = arguments.options.toolchain.iter().fold(builder, |builder, name| builder.toolchain(name));
-    Ok(builder.with(|options| {
+    let builder = arguments.options.toolchains_by_name().fold(builder, |builder, name| builder.toolchain(name));
+    let builder = builder.with(|options| {
         options.network = network;
         shared(arguments, options);
-    }))
+    });
+    let kept = packages.keep(packages.place(builder, &root)?, &root);
+    // A home that cannot be written at all, as in a container, is no news.
+    if let Some(problem) = kept.problem.as_ref().filter(|problem| problem.kind() != ErrorKind::Io) {
+        mention(&format!("packages are not kept: {}", problem.sentence()));
+    }
+    mention_setup(&packages, &root, None);
+    Ok(kept)
 }
 
 fn on_host(arguments: &RunArguments, host: HostEnvironment) -> Result<workden::sandboxes::HostSandboxBuilder> {
@@ -214,6 +224,7 @@ pub(super) fn check(arguments: &RunArguments) -> Result<()> {
             ("--level", arguments.level.is_some()),
             ("--mount", !arguments.mount.is_empty()),
             ("--limits", arguments.limits != LimitsHeld::Required),
+            arguments.path.named(),
         ];
         refuse(&named, "`--session`")?;
         return if arguments.sandbox == Kind::Linux { arguments.container.refuse() } else { Ok(()) };
@@ -221,6 +232,7 @@ pub(super) fn check(arguments: &RunArguments) -> Result<()> {
     if arguments.sandbox == Kind::Docker {
         arguments.container.chosen()?;
         refuse(&[("--level", arguments.level.is_some())], "`--sandbox docker`, whose walls the daemon makes")?;
+        refuse(&[arguments.path.named()], "`--sandbox docker`, whose work directory the runtime sets")?;
         let toolchain = [arguments.options.toolchains()];
         return refuse(&toolchain, "`--sandbox docker`, which has what its image has installed");
     }
@@ -231,6 +243,7 @@ pub(super) fn check(arguments: &RunArguments) -> Result<()> {
     }
     let named = [
         ("--level", arguments.level.is_some()),
+        arguments.path.named(),
         ("--net none", network == Some(Network::None)),
         ("--mount", !arguments.mount.is_empty()),
         arguments.options.toolchains(),

@@ -11,6 +11,7 @@ use workden::{
 use crate::{
     command_options::{CommandOptions, TimeoutOption},
     containers::{ContainerArguments, Net},
+    packages::PathOption,
     typed::{self, MountArgument},
 };
 
@@ -41,6 +42,8 @@ pub(crate) struct WorkspaceArguments {
     /// name of a network of the daemon [default: none].
     #[arg(long, value_name = "NETWORK", value_parser = Net::parse)]
     pub(super) net: Option<Net>,
+    #[command(flatten)]
+    pub(super) path: PathOption,
     #[command(flatten)]
     pub(super) options: CommandOptions,
     #[command(flatten)]
@@ -82,6 +85,7 @@ impl WorkspaceArguments {
             container: ContainerArguments::default(),
             session: None,
             net: None,
+            path: PathOption::default(),
             options: CommandOptions::default(),
             time: TimeoutOption::default(),
             policy: Some(policy),
@@ -128,6 +132,9 @@ impl WorkspaceArguments {
         }
         if let Some(net) = &self.net {
             say("--net", net.to_string());
+        }
+        if let Some(path) = self.path.typed() {
+            say("--path", path.to_owned());
         }
         words.extend(self.options.words());
         let mut say = |name: &str, value: String| words.extend([name.to_owned(), value]);

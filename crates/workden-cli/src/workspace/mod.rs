@@ -21,10 +21,8 @@ use workden::{
 use crate::{
     failure::{Failure, request},
     log::{CallLog, Level},
+    packages::{CONFIG_FILE, mention_setup},
 };
-
-/// The usual name of a configuration.
-const CONFIG_FILE: &str = "workden.toml";
 
 /// A workspace and its tools.
 pub(crate) struct ToolWorkspace {
@@ -35,7 +33,8 @@ pub(crate) struct ToolWorkspace {
 impl WorkspaceArguments {
     /// Opens the workspace; no sandbox starts yet. `asked` answers approval requests, unless an option does.
     pub(crate) async fn open(&self, asked: Option<Approvals>) -> Result<ToolWorkspace, Failure> {
-        let here = HostEnvironment::from_process().directory;
+        let host = HostEnvironment::from_process();
+        let here = host.directory.clone();
         let log = Level::from_environment()?;
         let config = self.config.as_deref().map(|file| read_config(file, &here)).transpose()?;
         let config = config.as_ref().map(|(config, base)| (config, base.as_path()));
@@ -45,6 +44,12 @@ impl WorkspaceArguments {
             Some((config, base)) if !config.mounts.is_empty() => self.configured(builder, config, base)?,
             _ => self.directories(builder, &here).await?,
         };
+        if self.has_project(config.map(|(config, _)| config)) {
+            let packages = self.path.packages(&self.options, &host);
+            let root = here.join(self.root.as_deref().unwrap_or(Path::new("")));
+            mention_setup(&packages, &root, config.and_then(|(config, _)| config.setup.as_ref()));
+            builder = builder.packages(packages);
+        }
         if let Some((config, base)) = config {
             builder = builder.config(config.clone(), base);
         }
@@ -66,6 +71,12 @@ impl WorkspaceArguments {
         Ok(ToolWorkspace { workspace, tools })
     }
 
+    /// Whether the workspace is one directory with commands in a sandbox of this machine.
+    fn has_project(&self, config: Option<&Config>) -> bool {
+        let is_here = self.sandbox() == SandboxChoice::Linux && self.session.is_none();
+        is_here && self.state.is_none() && config.is_none_or(|config| config.mounts.is_empty())
+    }
+
     /// Mounts the directories that options name.
     async fn directories(&self, mut builder: WorkspaceBuilder, here: &Path) -> Result<WorkspaceBuilder, Failure> {
         builder = match &self.state {
@@ -83,8 +94,12 @@ impl WorkspaceArguments {
 
     /// Checks the directories that a configuration names; the builder mounts them.
     fn configured(&self, builder: WorkspaceBuilder, config: &Config, base: &Path) -> Result<WorkspaceBuilder, Failure> {
-        let named =
-            [("--root", self.root.is_some()), ("--state", self.state.is_some()), ("--mount", !self.mount.is_empty())];
+        let named = [
+            ("--root", self.root.is_some()),
+            ("--state", self.state.is_some()),
+            ("--mount", !self.mount.is_empty()),
+            self.path.named(),
+        ];
         if let Some((name, _)) = named.iter().find(|(_, is_named)| *is_named) {
             let sentence = format!("`{name}` is not supported with a configuration that has mounts");
             return Err(Failure::Usage(format!("{sentence}\nhint: leave out one of them")));

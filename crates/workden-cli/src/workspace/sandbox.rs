@@ -50,7 +50,8 @@ impl WorkspaceArguments {
             SandboxChoice::Linux => {
                 let network = self.net.as_ref().map(|net| net.without_daemon()).transpose().map_err(usage)?;
                 Ok(builder.linux(|linux| {
-                    let linux = self.options.toolchain.iter().fold(linux, |linux, name| linux.toolchain(name));
+                    let names = self.options.toolchains_by_name();
+                    let linux = names.fold(linux, |linux, name| linux.toolchain(name));
                     linux.with(|options| {
                         self.options.set(options);
                         options.network = network;
@@ -59,6 +60,9 @@ impl WorkspaceArguments {
                 }))
             }
             SandboxChoice::Docker => {
+                if self.path.named().1 {
+                    return unsupported("--path", "`--sandbox docker`, whose work directory the runtime sets");
+                }
                 if self.options.toolchains().1 {
                     return unsupported("--toolchain", "`--sandbox docker`, which has what its image has installed");
                 }
@@ -99,6 +103,7 @@ impl WorkspaceArguments {
         let named = [
             ("--state", self.state.is_some()),
             ("--mount", !self.mount.is_empty()),
+            self.path.named(),
             ("a configuration with mounts", config.is_some_and(|config| !config.mounts.is_empty())),
         ];
         match named.iter().find(|(_, is_named)| *is_named) {
@@ -109,7 +114,7 @@ impl WorkspaceArguments {
 
     /// Rejects options that need isolated commands, and these.
     fn refuse(&self, others: &[Named]) -> Result<(), Failure> {
-        let named = [("--net", self.net.is_some()), self.options.toolchains()];
+        let named = [("--net", self.net.is_some()), self.path.named(), self.options.toolchains()];
         let limits = self.options.limits();
         match named.iter().chain(&limits).chain(others).find(|(_, is_named)| *is_named) {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! Tests that need a Docker daemon, or MCP clients of other projects.
+//! Tests that need a Docker daemon, MCP clients of other projects, or registries of packages.
 //!
 //! `cargo xtask clients` installs the clients; `cargo xtask docker -- cargo test -p workden-cli --test services` starts
 //! a daemon with the images that these tests use. `cargo xtask test` does both.
@@ -8,6 +8,7 @@
 
 mod clients;
 mod docker;
+mod packages;
 
 #[path = "../shared/checks.rs"]
 mod checks;

@@ -14,6 +14,8 @@ pub(crate) fn workden(words: &[&str]) -> Command {
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "WORKDEN_LOG", "WORKDEN_MCP_TOKEN"] {
         command.env_remove(name);
     }
+    // Packages of projects are kept here, and not for the user of the tests.
+    command.env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command.args(words).stdin(Stdio::null());
     command
 }

@@ -28,7 +28,7 @@ const LONGEST_SCRIPT: u64 = 64 * 1024;
 #[must_use]
 pub fn needed_by(project: &Path) -> Vec<&'static str> {
     let has = |sign: &&str| project.join(sign).symlink_metadata().is_ok_and(|there| !there.is_symlink());
-    SIGNS.into_iter().filter(|(_, signs)| signs.iter().any(|sign| has(sign))).map(|(name, _)| name).collect()
+    SIGNS.into_iter().filter(|(_, signs)| signs.iter().any(&has)).map(|(name, _)| name).collect()
 }
 
 /// Returns whether a project has a virtual environment that was made for its path, so that its programs work at that

@@ -11,11 +11,17 @@ use std::{
     path::Path,
 };
 
-use rustix::{fs::OFlags, process::geteuid};
+use rustix::{
+    fs::{OFlags, statfs},
+    process::geteuid,
+};
 use workden_core::{Error, ErrorKind, Result};
 
 /// Most bytes of a file of the store: a record lists the masked paths of a session.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The file systems that have id-mapped mounts: ext4, xfs, btrfs, f2fs and tmpfs.
+const MAPPABLE: [i128; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994];
 
 /// Creates the directory, for this user alone, if it does not exist.
 ///
@@ -57,6 +63,13 @@ pub fn check(directory: &Path) -> Result<()> {
         return refused("is writable for other users", hint);
     }
     Ok(())
+}
+
+/// Returns whether a sandbox of this user can write to a directory here: one that root starts needs a file system with
+/// id-mapped mounts.
+#[must_use]
+pub fn is_mappable(directory: &Path) -> bool {
+    !geteuid().is_root() || statfs(directory).is_ok_and(|found| MAPPABLE.contains(&i128::from(found.f_type)))
 }
 
 /// Reads a whole file; `None` when it does not exist.

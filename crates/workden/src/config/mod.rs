@@ -1,4 +1,4 @@
-//! `workden.toml`: mounts, rules, limits and approvals as a file.
+//! `workden.toml`: mounts, rules, limits, approvals and the setup of a project as a file.
 //!
 //! Invariant: a file that loads is valid. Unknown names, patterns that do not parse and examples that do not hold are
 //! errors with line and column, and are never ignored.
@@ -6,6 +6,7 @@
 mod extends;
 mod locate;
 mod relative;
+mod setup;
 mod shape;
 mod size;
 
@@ -16,6 +17,7 @@ use workden_policy::{
 };
 
 use self::locate::{Step, at_offset, position};
+pub use self::setup::SetupConfig;
 
 /// The content of a `workden.toml`.
 ///
@@ -62,6 +64,9 @@ pub struct Config {
     pub limits: LimitsConfig,
     /// How calls that require approval are answered.
     pub approvals: ApprovalsConfig,
+    /// Commands that prepare the project, which `workden setup` runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setup: Option<SetupConfig>,
 }
 
 /// A directory that is mounted at a path.
@@ -137,6 +142,7 @@ impl Default for Config {
             rules: Ruleset::default(),
             limits: LimitsConfig::default(),
             approvals: ApprovalsConfig::default(),
+            setup: None,
         }
     }
 }
@@ -157,6 +163,9 @@ impl Config {
         config.check_default(text)?;
         config.check_rules(text)?;
         config.check_mounts(text)?;
+        if let Some(setup) = &config.setup {
+            setup.check(text)?;
+        }
         Ok(config)
     }
 

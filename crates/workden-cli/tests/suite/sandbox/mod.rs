@@ -7,6 +7,7 @@ mod level;
 mod library;
 mod logs;
 mod masks;
+mod packages;
 mod planted;
 mod run;
 mod run_streams;

@@ -37,7 +37,7 @@ fn a_toolchain_that_is_not_there_says_where_it_was_looked_for() {
     );
     let unknown = project.run(&["--toolchain", "cobol", "--", "true"]);
     assert_eq!(unknown.code, Some(2));
-    assert!(unknown.err.contains("[possible values: python, node, rust, go]"), "{unknown:?}");
+    assert!(unknown.err.contains("[possible values: python, node, rust, go, none]"), "{unknown:?}");
 }
 
 #[test]
@@ -55,12 +55,19 @@ fn a_program_whose_interpreter_is_not_inside_names_the_toolchain() {
         let output = command.env_remove("VIRTUAL_ENV").env_remove("CONDA_PREFIX").env("HOME", home.path()).output();
         crate::project::Ran::of(output.unwrap())
     };
-    let ran = run(&["--", ".venv/bin/python"]);
+    // The project shows that it needs one.
+    assert_eq!(run(&["--", ".venv/bin/python"]).printed(), "");
+    let ran = run(&["--toolchain", "none", "--", ".venv/bin/python"]);
     let expected = "cannot run `.venv/bin/python`: no such program\n\
                     hint: `.venv/bin/python` exists, but the interpreter that it needs is not in the sandbox; add \
                     `--toolchain python`\n";
     assert_eq!((ran.code, ran.err.as_str()), (Some(127), expected));
     assert_eq!(run(&["--toolchain", "python", "--", ".venv/bin/python"]).printed(), "");
+    // One that this machine does not declare says why it is not there.
+    std::fs::write(project.at(".venv/pyvenv.cfg"), format!("home = {}\n", home.at("elsewhere").display())).unwrap();
+    let undeclared = run(&["--", ".venv/bin/python"]);
+    assert_eq!(undeclared.code, Some(127));
+    assert!(undeclared.err.contains("which is not one of this machine's toolchains; put that"), "{undeclared:?}");
     let other = run(&["--", "no-such-program"]);
     assert_eq!((other.code, other.err.as_str()), (Some(127), "cannot run `no-such-program`: no such program\n"));
     // The command itself ended with this code.
