@@ -127,13 +127,14 @@ fn in_sandbox(setup: SetupRun) -> Result<ExitCode, Failure> {
     let confinement = setup.sandbox().confinement().map_err(request)?;
     let ended = one_shot::run(&confinement, &setup.command(), OneShotInput::Empty, None).map_err(request)?;
     match ended {
-        OneShotEnd::Command(Ended::Exited(0), _) => {
+        OneShotEnd::Command(Ended::Exited(0), _, _) => {
             setup.finish().map_err(request)?;
             tell("setup has run");
             Ok(ExitCode::SUCCESS)
         }
-        OneShotEnd::Command(ended, hits) => {
+        OneShotEnd::Command(ended, hits, hints) => {
             hits.iter().for_each(|hit| tell(&format!("limit: {}", hit.sentence)));
+            hints.iter().for_each(|hint| tell(&format!("hint: {}", hint.sentence())));
             let code = ended.exit_code();
             Err(Failure::Request(format!("the setup failed: its last command ended with exit code {code}")))
         }

@@ -53,7 +53,6 @@ impl ToolTarget {
         self
     }
 
-
     /// Names operations of a ruleset (`read`, `write`, `edit`, `delete`, `execute`, `glob`, `grep`, `ls`) that the policy
     /// denies everywhere: tools that need one are not offered. The gates enforce the policy, not this list.
     #[must_use]

@@ -99,7 +99,7 @@ impl SandboxKind {
     pub(crate) fn shell(&self) -> Option<Shell> {
         match self {
             #[cfg(feature = "linux")]
-            Self::Linux(builder) => builder.shell(),
+            Self::Linux(builder, _) => builder.shell(),
             #[cfg(feature = "linux")]
             Self::Host(builder) => Some(builder.shell()),
             // An image may have bash or not.
@@ -126,7 +126,7 @@ impl SandboxKind {
     pub(crate) fn facts(&self) -> CommandFacts {
         match self {
             #[cfg(feature = "linux")]
-            Self::Linux(builder) => builder.facts(),
+            Self::Linux(builder, _) => builder.facts(),
             #[cfg(feature = "linux")]
             Self::Host(_) => CommandFacts::new().network(Network::Host),
             #[cfg(feature = "docker")]
