@@ -11,6 +11,9 @@ use crate::command_options::{CommandOptions, Named};
 /// The usual name of a configuration.
 pub(crate) const CONFIG_FILE: &str = "workden.toml";
 
+/// Most bytes of a configuration that is only looked at.
+const LONGEST: u64 = 1024 * 1024;
+
 /// Where commands see the directory.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct PathOption {
@@ -75,6 +78,7 @@ pub(crate) fn tell(note: &str) {
 
 /// Returns the setup in a file of the project. Commands may have written it: nothing but this note comes of it.
 fn setup_in(file: &Path) -> Option<SetupConfig> {
+    file.symlink_metadata().ok().filter(|there| there.is_file() && there.len() <= LONGEST)?;
     let text = String::from_utf8(state_files::read(file).ok()??).ok()?;
     Config::parse(&text).ok()?.setup
 }

@@ -9,6 +9,7 @@ use workden_core::{
     Error, ErrorKind, Result, VirtualPath,
     sandbox::{Confinement, Level, Mount, MountAccess, RootFiles, WorkFiles},
 };
+use workden_files::open_mounts;
 
 use super::LinuxSandboxBuilder;
 use crate::{
@@ -25,6 +26,8 @@ pub(super) const DIRECTORY: &str = "/workspace";
 const HOME: &str = "/home/agent";
 /// The search path of a system without toolchains.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Directories in which nothing can be mounted.
+const CLOSED: [&str; 4] = ["/proc", "/dev", "/sys", "/run"];
 /// Default size of an ephemeral workspace in bytes.
 pub(super) const EPHEMERAL_BYTES: u64 = 1024 * 1024 * 1024;
 
@@ -161,7 +164,18 @@ fn of_project(builder: &LinuxSandboxBuilder, directory: &VirtualPath, writable: 
     };
     let names = builder.project_toolchains.iter().filter(|name| !builder.toolchains.contains(name));
     let found = names.filter_map(|name| Toolchain::of_project(name, &builder.options.host, &project, writable).ok());
-    found.map(|found| found.seen_in(&project, inside)).collect()
+    found.map(|found| found.seen_in(&project, inside)).filter(|found| fits(builder, found)).collect()
+}
+
+/// Whether the directories of a toolchain can be mounted: one that was found by itself must not keep a sandbox from
+/// starting.
+fn fits(builder: &LinuxSandboxBuilder, found: &Toolchain) -> bool {
+    let is_closed = |path: &Path| CLOSED.iter().any(|closed| path.starts_with(closed));
+    let mut mounts = Vec::new();
+    if found.shown.iter().any(|shown| is_closed(&shown.at)) || add_toolchain(&mut mounts, found, None).is_err() {
+        return false;
+    }
+    open_mounts(&[shown_files(builder), mounts].concat()).is_ok()
 }
 
 /// Adds the directories that the caller keeps, where no other mount is above or below them.
@@ -365,7 +379,7 @@ mod tests {
             let sources: Vec<&Path> = plan.mounts.iter().map(|mount| mount.source.as_path()).collect();
             assert_eq!(sources, [home.join(".local/share/uv/python/cpython-3.12.1")]);
             assert_eq!(plan.environment["VIRTUAL_ENV"], format!("{inside}/.venv"));
-            assert!(plan.environment["PATH"].starts_with(&format!("{inside}/.venv/bin:/usr/local/sbin:")));
+            assert!(plan.environment["PATH"].starts_with(&format!("{inside}/.venv/bin:/usr/local/")));
         }
         // A toolchain by name is shown at its own path, unless the project is.
         let host = HostEnvironment { directory: project.clone(), ..host };
@@ -374,6 +388,23 @@ mod tests {
             let plan = plan.env("VIRTUAL_ENV", "").toolchain("python").confinement().unwrap();
             assert_eq!(plan.mounts.len(), count, "{:?}", plan.mounts);
         }
+    }
+
+    #[test]
+    fn a_toolchain_that_cannot_be_mounted_keeps_no_sandbox_from_starting() {
+        let (_place, home, host) = with_environment();
+        let project = home.join("project");
+        let plan = || LinuxSandbox::builder().environment_of(host.clone()).root(&project).project_toolchain("python");
+        assert_eq!(plan().confinement().unwrap().mounts.len(), 1);
+        // Behind a link that commands can exchange, which a sandbox refuses to mount.
+        std::os::unix::fs::symlink(home.join(".local"), project.join("link")).unwrap();
+        assert!(!fits(&plan(), &found_at(project.join("link/share").to_str().unwrap())));
+        assert!(!fits(&plan(), &found_at("/run/tools")) && fits(&plan(), &found_at("/usr")));
+    }
+
+    fn found_at(path: &str) -> Toolchain {
+        let shown = crate::toolchains::Shown { at: path.into(), real: path.into() };
+        Toolchain { shown: vec![shown], ..Toolchain::default() }
     }
 
     #[test]

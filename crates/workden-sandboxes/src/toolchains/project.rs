@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use workden_core::Result;
+use workden_core::{Error, ErrorKind, Result};
 
 use super::Toolchain;
 use crate::{HostEnvironment, small_file};
@@ -56,7 +56,15 @@ impl Toolchain {
         if is_directory(&project.join(ENVIRONMENT)) {
             ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().for_each(|name| drop(host.variables.remove(*name)));
         }
-        Self::find(name, &host, writable)
+        let found = Self::find(name, &host, writable)?;
+        // Where the project is a home directory, its commands could have put a link in the place of a toolchain.
+        let real = project.canonicalize().unwrap_or_else(|_| project.to_path_buf());
+        let is_inside = |path: &Path| path.starts_with(project) || path.starts_with(&real);
+        if found.shown.iter().any(|shown| is_inside(&shown.at) && !is_inside(&shown.real)) {
+            let sentence = format!("the toolchain `{name}` is behind a link in the project, which is not followed");
+            return Err(Error::new(ErrorKind::Denied, sentence).hint(format!("name it: `--toolchain {name}`")));
+        }
+        Ok(found)
     }
 
     /// Returns the toolchain as a sandbox sees it that has the project at the path `inside`: parts of it in the project
@@ -98,6 +106,26 @@ mod tests {
         fs::create_dir(project.path().join(".venv")).unwrap();
         symlink("/etc/hostname", project.path().join("go.mod")).unwrap();
         assert_eq!(needed_by(project.path()), ["python"]);
+    }
+
+    #[test]
+    fn a_link_in_a_project_that_is_a_home_leads_to_no_toolchain() {
+        let place = tempfile::tempdir().unwrap();
+        let base = place.path().canonicalize().unwrap();
+        let (home, private) = (base.join("home"), base.join("private"));
+        for directory in [home.join(".nvm/versions/node"), private.join("bin")] {
+            fs::create_dir_all(directory).unwrap();
+        }
+        fs::copy("/bin/true", private.join("bin/node")).unwrap();
+        let variables = [("HOME".to_owned(), home.display().to_string())].into();
+        let host = HostEnvironment { variables, directory: base.clone() };
+        let find = || Toolchain::of_project("node", &host, &home, std::slice::from_ref(&home));
+        symlink(&private, home.join(".nvm/versions/node/v99.0.0")).unwrap();
+        assert_eq!(find().unwrap_err().kind(), ErrorKind::Denied);
+        fs::remove_file(home.join(".nvm/versions/node/v99.0.0")).unwrap();
+        fs::rename(&private, home.join(".nvm/versions/node/v20.0.0")).unwrap();
+        let seen = find().unwrap().seen_in(&home, Path::new("/workspace"));
+        assert_eq!((seen.shown.len(), seen.programs), (0, vec!["/workspace/.nvm/versions/node/v20.0.0/bin".into()]));
     }
 
     #[test]

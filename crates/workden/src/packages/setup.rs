@@ -19,6 +19,9 @@ use crate::SetupConfig;
 const SCRIPT: &str = "n=0; for command; do n=$((n + 1)); printf 'setup %s/%s: %s\\n' \"$n\" \"$#\" \"$command\" >&2; \
                       sh -c \"$command\" || exit; done";
 
+/// Most bytes of all files of a key.
+const MOST_BYTES: usize = 64 << 20;
+
 /// Whether the setup of a project has to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetupState {
@@ -148,10 +151,18 @@ fn key(project: &Path, config: &SetupConfig) -> Result<Vec<u8>> {
     };
     config.commands.iter().for_each(|command| add(command.as_bytes()));
     add(if config.network { b"network" } else { b"" });
+    let mut left = MOST_BYTES;
     for name in &config.cache_key {
         let content = read(&project.join(name)).map_err(|_| {
             let sentence = format!("cannot read `{name}`, a file of `cache_key`");
             Error::new(ErrorKind::InvalidArgument, sentence).hint("use a regular file of the project")
+        })?;
+        // The file may be a command's, and every start of a sandbox reads it.
+        let size = content.as_ref().map_or(0, Vec::len);
+        left = left.checked_sub(size).ok_or_else(|| {
+            let sentence = format!("the files of `cache_key` have more than {} MiB", MOST_BYTES >> 20);
+            Error::new(ErrorKind::TooLarge, sentence)
+                .hint("name the files that list packages, like `package-lock.json`")
         })?;
         add(name.as_bytes());
         match content {
@@ -188,5 +199,10 @@ mod tests {
         assert!(![first, empty].contains(&of(&config)));
         std::os::unix::fs::symlink("/etc/hostname", project.path().join("a")).unwrap();
         assert!(key(project.path(), &config).is_err());
+        std::fs::remove_file(project.path().join("a")).unwrap();
+        for name in ["a", "b"] {
+            std::fs::File::create(project.path().join(name)).unwrap().set_len(40 << 20).unwrap();
+        }
+        assert_eq!(key(project.path(), &config).unwrap_err().kind(), ErrorKind::TooLarge);
     }
 }
