@@ -287,6 +287,17 @@ impl WorkspaceBuilder {
 
     /// Gives the project in `root` its packages, where commands run in a sandbox of [`linux`](Self::linux): toolchains
     /// that it needs, its path, caches, and the tools of its setup. Without it a sandbox has what its options name.
+    ///
+    /// ```
+    /// use workden::{HostEnvironment, Packages, ProjectPath, Workspace};
+    ///
+    /// # let project = tempfile::tempdir().unwrap();
+    /// let packages = Packages::of_user(&HostEnvironment::from_process()).path(ProjectPath::Own);
+    /// let workspace = Workspace::builder().root(project.path()).linux(|s| s).packages(packages).build()?;
+    /// let own = project.path().canonicalize().unwrap();
+    /// assert_eq!(workspace.named_directory().map(|at| at.as_str().into()), Some(own));
+    /// # Ok::<(), workden::Error>(())
+    /// ```
     #[cfg(feature = "linux")]
     #[must_use]
     pub fn packages(mut self, packages: crate::Packages) -> Self {

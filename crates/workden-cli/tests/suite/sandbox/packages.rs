@@ -177,6 +177,39 @@ fn caches_are_written_with_the_network_and_only_read_without() {
 }
 
 #[test]
+fn an_ordinary_user_keeps_packages_as_root_does() {
+    let with = WithState::new();
+    with.write("workden.toml", "[setup]\ncommands = ['mkdir ~/.local/bin; touch ~/.local/bin/x']\n");
+    let program = with.state.at("workden-program");
+    crate::project::place(std::path::Path::new(env!("CARGO_BIN_EXE_workden")), &program);
+    let is_root = rustix::process::getuid().is_root();
+    for directory in [with.project.path(), with.state.path()] {
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).unwrap();
+        if is_root {
+            chown(directory, Some(48_231), Some(48_231)).unwrap();
+        }
+    }
+    let run = |words: &[&str]| {
+        let mut command = Command::new(&program);
+        if is_root {
+            command = Command::new("setpriv");
+            command.args(["--reuid", "48231", "--regid", "48231", "--clear-groups"]).arg(&program);
+        }
+        command.args(words).current_dir(with.project.path()).env("XDG_STATE_HOME", with.state.path());
+        Ran::of(command.stdin(Stdio::null()).output().unwrap())
+    };
+    assert_eq!(run(&["setup"]).code, Some(0));
+    let fill = "touch ~/.cargo/file ~/.cache/beside ~/go/beside";
+    assert_eq!(run(&["run", "--net", "host", "--", "sh", "-c", fill]).printed(), "");
+    let read = "ls ~/.cargo ~/.local/bin; touch ~/.cargo/new ~/.local/new 2>/dev/null || echo read-only";
+    assert_eq!(
+        run(&["run", "--", "sh", "-c", read]).printed(),
+        "/home/agent/.cargo:\nfile\n\n/home/agent/.local/bin:\nx\nread-only\n"
+    );
+    assert_eq!(run(&["setup", "--clear"]).code, Some(0));
+}
+
+#[test]
 fn what_a_command_plants_in_a_cache_leads_nowhere() {
     let with = WithState::new();
     let outside = Project::new();
