@@ -15,6 +15,10 @@ const PRIVATE: &[&str] = &[
 const EXAMPLE_USERS: &[&str] = &["user", "agent", "me", "you"];
 
 pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
+    // The commands of a corpus are about any machine.
+    if path.contains("/corpus/") {
+        return Vec::new();
+    }
     let mut findings = Vec::new();
     for (index, line) in text.lines().enumerate() {
         for place in PRIVATE {
