@@ -101,7 +101,7 @@ async fn nothing_configures_the_shell() {
 #[test]
 fn tools_say_which_shell_it_is() {
     let project = Project::new();
-    for (sandbox, words) in [("linux", "in bash and wait"), ("host", "in bash and wait")] {
+    for (sandbox, words) in [("linux", "in a shell, bash, and wait"), ("host", "in a shell, bash, and wait")] {
         let listed = project.workden(&["tool", "--sandbox", sandbox, "--json"]).printed();
         let tools: Value = serde_json::from_str(&listed).unwrap();
         let all = tools.to_string();
