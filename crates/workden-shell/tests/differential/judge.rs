@@ -104,7 +104,7 @@ fn missed(analysis: &Analysis, ran: &Ran) -> Vec<String> {
 /// Programs that the analysis looks through, so that they may not be among its invocations.
 const LOOKED_THROUGH: &[&str] = &[
     "env", "nice", "timeout", "nohup", "command", "exec", "eval", "setsid", "stdbuf", "builtin", "find", "xargs", "sh",
-    "bash", "dash", "trap", "time",
+    "bash", "dash", "ash", "trap", "time",
 ];
 
 /// Where the analysis and the oracle read different commands or files.
