@@ -90,9 +90,8 @@ pub(super) fn is_in_home(place: &NamedPath, directories: &WorkingDirectories) ->
         }),
         WorkingDirectories::Unknown => false,
     };
-    // Where the working directory is not known, a project may be in a home directory.
-    let is_known = matches!(directories, WorkingDirectories::AnyOf(all) if !all.iter().any(VirtualPath::is_root));
-    let is_own = |rest: &str| rest.starts_with('.') || is_known || text.starts_with(HOME);
+    // A project may be in a home directory, and is named by its path where its directory is not known.
+    let is_own = |rest: &str| rest.starts_with('.') || text.starts_with(HOME);
     rest.is_some_and(|rest| !rest.starts_with(".cache/") && is_own(rest)) && !is_here
 }
 
