@@ -160,7 +160,6 @@ fn takes_token(invocation: &Invocation, at: usize) -> bool {
         "make" | "ninja" | "cmake" | "ctest" | "cargo" | "pytest" => {
             matches!(before, "-j" | "--parallel" | "--jobs" | "-n")
         }
-        "tar" | "cp" | "mv" | "mkdir" => false,
         _ => false,
     }
 }
@@ -198,14 +197,11 @@ fn is_harmless(invocation: &Invocation, effects: &CommandEffects, at: usize, wor
         "npx" | "pnpm" | "yarn" | "bunx" | "uv" | "poetry" | "uvx" => {
             arguments[..at].iter().any(|word| CHECKERS.contains(&word.shown()))
         }
-
         _ if PRINTS.contains(&name) => true,
         "printf" => arguments[0].literal().is_some_and(|format| !format.starts_with('-')),
         "test" | "[" => is_plain_test(arguments),
         "export" | "local" | "readonly" => is_assignment(written),
         "declare" | "typeset" => is_assignment(written) && !arguments.iter().any(|word| word.shown().starts_with('-')),
-        // Numbers and names of jobs; a minus would be a signal or a group of processes.
-        "kill" | "wait" => false,
         _ if written.starts_with("<(") && READS.contains(&name) => true,
         "tee" if written.starts_with(">(") => true,
         _ if is_sentence(name, arguments, at) => is_quoted(written) || written.contains("=\""),
@@ -352,9 +348,23 @@ fn is_plain_test(arguments: &[Word]) -> bool {
     is_plain && arguments.iter().all(is_one)
 }
 
-/// Whether a word as written is one pair of double quotes.
+/// Whether a word as written is one pair of double quotes, so that it is one word whatever it expands to. Quotes in a
+/// substitution are its own; `"a"$x"b"` is not quoted as a whole.
 fn is_quoted(written: &str) -> bool {
-    written.len() > 1 && written.starts_with('"') && written.ends_with('"')
+    let Some(inside) = written.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else { return false };
+    let mut depth = 0_usize;
+    let mut characters = inside.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => _ = characters.next(),
+            '`' => return false,
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            '"' if depth == 0 => return false,
+            _ => {}
+        }
+    }
+    depth == 0
 }
 
 /// Whether a word as written is `name=...`.
@@ -372,4 +382,19 @@ fn shortened(text: &str) -> String {
         shown.push_str("...");
     }
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_quoted;
+
+    #[test]
+    fn a_word_is_quoted_only_as_a_whole() {
+        for quoted in [r#""$x""#, r#""a $(b "c") d""#, r#""${x}/y""#, r#""say \"$x\"""#] {
+            assert!(is_quoted(quoted), "{quoted}");
+        }
+        for open in ["$x", r#""a"$x"b""#, r#""a"$(b)"c""#, r#""a"b"#, r#"""#, r#""`a`""#, r#""$(a" "b)""x""#] {
+            assert!(!is_quoted(open), "{open}");
+        }
+    }
 }

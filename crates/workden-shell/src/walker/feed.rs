@@ -3,7 +3,7 @@
 use crate::{
     analysis::StandardInput,
     expansion,
-    syntax::{Redirect, RedirectSource, RedirectTarget, WordPart},
+    syntax::{CommandNode, Compound, RawWord, Redirect, RedirectSource, RedirectTarget, WordPart},
     values::Scope,
 };
 
@@ -45,5 +45,17 @@ impl Feed {
             }
         }
         feed
+    }
+}
+
+/// Whether this is a loop that reads its input line by line: `while read -r f; do ...`.
+pub(super) fn reads_lines(compound: &Compound) -> bool {
+    let Compound::Loop { condition, .. } = compound else { return false };
+    let [item] = condition.items.as_slice() else { return false };
+    match item.first.commands.as_slice() {
+        [CommandNode::Simple(simple)] if item.rest.is_empty() => {
+            simple.words.first().and_then(RawWord::plain) == Some("read") && simple.redirects.is_empty()
+        }
+        _ => false,
     }
 }

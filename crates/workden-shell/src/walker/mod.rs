@@ -11,7 +11,7 @@ mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use feed::Feed;
+use feed::{Feed, reads_lines};
 use functions::Function;
 
 use crate::{
@@ -25,8 +25,8 @@ use crate::{
     expansion::{self, BraceExpansion},
     printed,
     syntax::{
-        self, Assign, CommandNode, Compound, Connector, Item, Pipeline, RawWord, Redirect, RedirectSource,
-        RedirectTarget, RunMode, Script, Simple, WordPart,
+        self, Assign, CommandNode, Connector, Item, Pipeline, RawWord, Redirect, RedirectSource, RedirectTarget,
+        RunMode, Script, Simple, WordPart,
     },
     values::{Value, Variables},
 };
@@ -493,17 +493,5 @@ impl Walker {
                 None
             }
         }
-    }
-}
-
-/// Whether this is a loop that reads its input line by line: `while read -r f; do ...`.
-fn reads_lines(compound: &Compound) -> bool {
-    let Compound::Loop { condition, .. } = compound else { return false };
-    let [item] = condition.items.as_slice() else { return false };
-    match item.first.commands.as_slice() {
-        [CommandNode::Simple(simple)] if item.rest.is_empty() => {
-            simple.words.first().and_then(RawWord::plain) == Some("read") && simple.redirects.is_empty()
-        }
-        _ => false,
     }
 }
