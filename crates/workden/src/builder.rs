@@ -6,10 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use workden_core::{
-    Audit, Backend, Error, ErrorKind, Result, Sandbox, VirtualPath,
-    sandbox::{Mount, MountAccess},
-};
+use workden_core::{Audit, Backend, Error, ErrorKind, Result, Sandbox, VirtualPath, sandbox::MountAccess};
 use workden_files::{Durability, shown_at};
 use workden_policy::{PathScope, Policy, PolicyLayer, Preset, Ruleset, approvals::Approvals};
 use workden_sandboxes::GitFiles;
@@ -19,7 +16,7 @@ use workden_sessions::SessionRecord;
 use crate::sandbox::ProjectPackages;
 use crate::{
     ApprovalMode, Config, MountConfig, ProtectedNames, SessionId, UserSessions, Workspace, blocking,
-    directories::{Mounted, Mounts, git_paths},
+    directories::{Mounted, Mounts},
     read_only::ReadOnlyPaths,
     sandbox::SandboxKind,
     stack::{AtEnd, Parts},
@@ -343,7 +340,8 @@ impl WorkspaceBuilder {
             (GitFiles::Protected, Some(of_sandbox)) => of_sandbox,
             (of_workspace, _) => of_workspace,
         };
-        let mut read_only = self.read_only_paths(&mounts, sandbox.as_ref(), git_files)?;
+        let named = (self.read_only.as_slice(), self.protected.as_slice());
+        let mut read_only = ReadOnlyPaths::of(named, &mounts, sandbox.as_ref(), git_files)?;
         read_only.paths.extend(held.iter().cloned());
         let work_dir = match (&self.work_dir, &sandbox) {
             (Some(named), _) => Some(VirtualPath::parse(named)?),
@@ -461,34 +459,6 @@ impl WorkspaceBuilder {
                 .hint("leave out `root`, `mount` and `mount_backend`, or the mounts of the configuration"));
         }
         Mounts::of(None, inside, std::mem::take(&mut self.configured))
-    }
-
-    /// The paths and names that file calls may not change: read-only mounts, and in every writable directory of the
-    /// host what programs outside execute.
-    fn read_only_paths(
-        &self,
-        mounts: &Mounts,
-        sandbox: Option<&SandboxKind>,
-        git_files: GitFiles,
-    ) -> Result<ReadOnlyPaths> {
-        let named = self.read_only.iter().map(|at| VirtualPath::parse(at)).collect::<Result<Vec<_>>>()?;
-        let mut paths: Vec<VirtualPath> = mounts.read_only().chain(named).collect();
-        let more = self.protected.iter().map(|(below, names)| Ok((VirtualPath::parse(below)?, names.clone())));
-        let mut names = more.collect::<Result<Vec<_>>>()?;
-        if let Some(sandbox) = sandbox {
-            paths.extend(sandbox.keeper_inside(&mounts.directories));
-        }
-        if git_files == GitFiles::Protected {
-            let is_writable = |mount: &&Mount| mount.access == MountAccess::ReadWrite;
-            let shown = sandbox.map(SandboxKind::shown_files).unwrap_or_default();
-            for mount in mounts.directories.iter().filter(is_writable) {
-                paths.extend(git_paths(mount));
-            }
-            for mount in mounts.directories.iter().chain(&shown).filter(is_writable) {
-                names.push((mount.at.clone(), ProtectedNames::host_executed()));
-            }
-        }
-        Ok(ReadOnlyPaths { paths, names })
     }
 
     /// Does the same as [`WorkspaceBuilder::build`], for programs that do not use async.

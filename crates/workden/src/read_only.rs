@@ -5,9 +5,17 @@
 //! cannot be removed, moved, or replaced by a move either.
 
 use async_trait::async_trait;
-use workden_core::{Access, Error, ErrorKind, Gate, Judgement, Op, Resolved, Verdict, VirtualPath, Visibility};
+use workden_core::{
+    Access, Error, ErrorKind, Gate, Judgement, Op, Resolved, Result, Verdict, VirtualPath, Visibility,
+    sandbox::{Mount, MountAccess},
+};
+use workden_sandboxes::GitFiles;
 
-use crate::protected_names::{ProtectedNames, Standing};
+use crate::{
+    directories::{Mounts, git_paths},
+    protected_names::{ProtectedNames, Standing},
+    sandbox::SandboxKind,
+};
 
 /// Paths that file calls may not change.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +27,34 @@ pub(crate) struct ReadOnlyPaths {
 }
 
 impl ReadOnlyPaths {
+    /// Returns what file calls may not change: the named paths and names, read-only mounts, the keeper, and in every
+    /// writable directory of the host what programs outside execute.
+    pub(crate) fn of(
+        (paths, names): (&[String], &[(String, ProtectedNames)]),
+        mounts: &Mounts,
+        sandbox: Option<&SandboxKind>,
+        git_files: GitFiles,
+    ) -> Result<Self> {
+        let named = paths.iter().map(|at| VirtualPath::parse(at)).collect::<Result<Vec<_>>>()?;
+        let mut paths: Vec<VirtualPath> = mounts.read_only().chain(named).collect();
+        let more = names.iter().map(|(below, names)| Ok((VirtualPath::parse(below)?, names.clone())));
+        let mut names = more.collect::<Result<Vec<_>>>()?;
+        if let Some(sandbox) = sandbox {
+            paths.extend(sandbox.keeper_inside(&mounts.directories));
+        }
+        if git_files == GitFiles::Protected {
+            let is_writable = |mount: &&Mount| mount.access == MountAccess::ReadWrite;
+            let shown = sandbox.map(SandboxKind::shown_files).unwrap_or_default();
+            for mount in mounts.directories.iter().filter(is_writable) {
+                paths.extend(git_paths(mount));
+            }
+            for mount in mounts.directories.iter().chain(&shown).filter(is_writable) {
+                names.push((mount.at.clone(), ProtectedNames::host_executed()));
+            }
+        }
+        Ok(Self { paths, names })
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.paths.is_empty() && self.names.is_empty()
     }
