@@ -12,6 +12,10 @@ use crate::sys;
 /// Bytes of one read: the capacity of a pipe.
 pub(crate) const READ_BYTES: usize = 64 * 1024;
 
+/// The most that a terminal holds and `FIONREAD` does not count, because its line discipline has not seen it yet:
+/// 64 KiB in the kernel's flip buffers, rounded up.
+const UNCOUNTED_BYTES: usize = 2 * READ_BYTES;
+
 /// An end of a pipe or a terminal that this process reads from or writes to.
 #[derive(Debug)]
 pub(crate) struct Watched(AsyncFd<OwnedFd>);
@@ -61,15 +65,16 @@ impl Watched {
         }
     }
 
-    /// Reads what is in the pipe now, not what comes later. Returns whether the pipe has ended.
+    /// Reads what is there now, and little of what comes later. Returns whether the pipe has ended.
     pub(crate) fn drain(&self, mut each: impl FnMut(&[u8])) -> AtEnd {
         let pipe = self.fd();
         // A command that never stops printing must not keep the loop going.
-        let mut left = usize::try_from(rustix::io::ioctl_fionread(pipe).unwrap_or(0)).unwrap_or(0);
+        let counted = usize::try_from(rustix::io::ioctl_fionread(pipe).unwrap_or(0)).unwrap_or(0);
+        let mut left = counted.max(UNCOUNTED_BYTES);
         let mut buffer = Vec::new();
         loop {
             buffer.clear();
-            match read_into(pipe, &mut buffer, left.clamp(1, READ_BYTES)) {
+            match read_into(pipe, &mut buffer, READ_BYTES) {
                 Ok(0) => return AtEnd::Yes,
                 Ok(read) => {
                     each(&buffer);

@@ -254,3 +254,20 @@ impl ProcessControl for SpawnControl {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kernel moves terminal output to our side in the background: `FIONREAD` may still say 0.
+    #[tokio::test]
+    async fn what_was_just_written_to_a_terminal_is_drained_whole() {
+        for _ in 0..500 {
+            let (ours, theirs) = terminal(WindowSize { rows: 24, columns: 80 }).unwrap();
+            rustix::io::write(&theirs, b"a line that is longer than one small read\n").unwrap();
+            let mut drained = Vec::new();
+            ours.drain(|bytes| drained.extend_from_slice(bytes));
+            assert_eq!(String::from_utf8_lossy(&drained), "a line that is longer than one small read\r\n");
+        }
+    }
+}
