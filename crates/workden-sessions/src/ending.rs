@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use workden_core::{ErrorKind, Result};
+use workden_core::{Error, ErrorKind, Result};
 
 use crate::{
     DirectoryStore, Launched, SessionEventKind, SessionFiles, SessionId,
@@ -38,7 +38,15 @@ pub(super) fn order(shared: &Arc<Shared>, id: &SessionId, why: End) -> Option<(G
 pub(super) async fn end(tenure: Tenure, live: Arc<Live>, why: End) -> Outcome {
     let shared = Arc::clone(&tenure.shared);
     let ended = match &shared.settings.store {
-        Some(store) => end_record(&shared, store, &live.id, why).await,
+        Some(store) => match end_record(&shared, store, &live, why).await {
+            Ok(Record::Used) if matches!(why, End::Idle(_)) => {
+                let sentence = format!("another process uses the session `{}`", live.id);
+                tenure.restore(&live, Error::new(ErrorKind::Busy, sentence));
+                let _ = live.touch(None);
+                return Outcome::Stays;
+            }
+            ended => ended.map(drop),
+        },
         None => {
             let stopped = stop(&shared, &live.placed).await;
             match remove(&shared, live.placed.name.clone()).await {
@@ -72,15 +80,28 @@ pub(super) enum Outcome {
     Stays,
 }
 
+/// What became of a session whose record is in a directory.
+enum Record {
+    /// It has ended, or does not belong to this manager.
+    Done,
+    /// Another process uses it, and goes on with it.
+    Used,
+}
+
 /// Ends a session whose record is in a directory. One whose sandbox is dead keeps its record, to be created again.
-async fn end_record(shared: &Arc<Shared>, store: &DirectoryStore, id: &SessionId, why: End) -> Result<()> {
-    let (store, launcher, id) = (store.clone(), Arc::clone(&shared.factory), id.clone());
+async fn end_record(shared: &Arc<Shared>, store: &DirectoryStore, live: &Arc<Live>, why: End) -> Result<Record> {
+    let (store, launcher, live) = (store.clone(), Arc::clone(&shared.factory), Arc::clone(live));
     let ended = async move {
-        match why {
-            End::Abandoned => Ok(()),
-            End::Dead => store.remove_sandbox(&id, launcher.as_ref()).await,
-            End::Released | End::Idle(_) | End::Shutdown => {
-                store.release(&id, launcher.as_ref(), SessionFiles::Stay).await.map(drop)
+        match (why, &live.record) {
+            (End::Abandoned, _) => Ok(Record::Done),
+            (End::Dead, _) => store.remove_dead(&live.id, launcher.as_ref()).await.map(|()| Record::Done),
+            // Only a caller that names the session ends it for others, too.
+            (End::Idle(_) | End::Shutdown, Some(open)) => {
+                let ended = store.release_unused(&live.id, launcher.as_ref(), open).await?;
+                Ok(if ended.is_some() { Record::Done } else { Record::Used })
+            }
+            (End::Released | End::Idle(_) | End::Shutdown, _) => {
+                store.release(&live.id, launcher.as_ref(), SessionFiles::Stay).await.map(|_| Record::Done)
             }
         }
     };

@@ -73,7 +73,7 @@ impl SessionManager {
     ///
     /// # Errors
     ///
-    /// What the launcher reports; `Conflict` when the session has a different runtime, `Busy` when the limit of
+    /// What the launcher reports; `Conflict` when the session has a different runtime or does not fit the record, `Busy` when the limit of
     /// sessions is reached, `TimedOut` when it does not start in time, `Gone` after a shutdown, or when it was released
     /// while it started.
     pub async fn get_or_create(&self, id: &SessionId, runtime: Option<RuntimeConfig>) -> Result<Session> {
@@ -94,12 +94,14 @@ impl SessionManager {
                         Some(told) => told?,
                         None => return Err(Error::new(ErrorKind::Gone, format!("starting the session `{id}` failed"))),
                     };
+                    check_record(&live, &wanted)?;
                     // It may have ended meanwhile.
                     if live.touch(wanted.idle).is_ok() {
                         return Ok(Session::new(live));
                     }
                 }
                 Next::Check(live) => {
+                    check_record(&live, &wanted)?;
                     if self.is_alive(&live).await && live.touch(wanted.idle).is_ok() {
                         self.shared.listeners.tell(Some(id), SessionEventKind::Reused);
                         return Ok(Session::new(live));
@@ -242,7 +244,8 @@ impl SessionManager {
 
     /// Ends the sessions that have been idle for longer than their limit, or than `most`. Returns how many.
     ///
-    /// A session is in use while a call is in progress, a process runs whose output is read, or a background job runs.
+    /// A session is in use while a call is in progress, a process runs whose output is read, a background job runs, or
+    /// another process has opened it.
     pub async fn cleanup_idle(&self, most: Option<Duration>) -> usize {
         reaper::reap(&self.shared, |_| most).await
     }
@@ -270,7 +273,7 @@ impl SessionManager {
     }
 
     /// Ends all sessions and spare sandboxes concurrently, and waits until the deadline. No session is created after
-    /// it. What takes longer continues to end.
+    /// it. What takes longer continues to end. A session of the store that another process uses goes on.
     pub async fn shutdown(&self, deadline: Duration) -> ShutdownReport {
         self.stop_reaper();
         shutdown::end_all(&self.shared, deadline).await
@@ -347,6 +350,13 @@ impl Drop for SessionManager {
 impl fmt::Debug for SessionManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SessionManager").field("settings", &self.shared.settings).finish_non_exhaustive()
+    }
+}
+
+fn check_record(live: &Live, wanted: &SessionOptions) -> Result<()> {
+    match (&live.record, &wanted.record) {
+        (Some(open), Some(wanted)) => open.record.fits(&live.id, wanted),
+        _ => Ok(()),
     }
 }
 

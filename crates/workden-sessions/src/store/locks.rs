@@ -80,6 +80,22 @@ impl Lock {
         }
     }
 
+    /// Makes a shared lock exclusive. Returns whether it is; it stays shared while others have it, too.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be locked.
+    pub(super) fn make_exclusive(&self) -> Result<bool> {
+        match flock(&self.file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            // The kernel has released the shared lock to try.
+            Err(Errno::AGAIN) => {
+                flock(&self.file, FlockOperation::LockShared).map_err(|errno| unusable(&errno.into())).map(|()| false)
+            }
+            Err(errno) => Err(unusable(&errno.into())),
+        }
+    }
+
     /// Records the time of use.
     pub(super) fn touch(&self) {
         let now = SystemTime::now();
@@ -108,7 +124,12 @@ mod tests {
         let path = place.path().join("lock");
         let (one, two) = (Lock::together(&path).unwrap(), Lock::together(&path).unwrap());
         assert!(Lock::alone_now(&path).unwrap().is_none());
-        drop((one, two));
+        assert!(!one.make_exclusive().unwrap());
+        assert!(Lock::alone_now(&path).unwrap().is_none());
+        drop(two);
+        assert!(one.make_exclusive().unwrap());
+        assert!(Lock::together_now(&path).unwrap().is_none());
+        drop(one);
         let alone = Lock::alone_now(&path).unwrap().unwrap();
         let other = path.clone();
         let waiting = std::thread::spawn(move || Lock::alone(&other).unwrap());

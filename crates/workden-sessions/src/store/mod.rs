@@ -15,7 +15,8 @@ use locks::Lock;
 pub use pruning::{Pruned, Pruning};
 use record::LET_GO;
 pub use record::SessionRecord;
-use workden_core::{Error, ErrorKind, Result};
+use tokio::time::timeout;
+use workden_core::{Error, ErrorKind, Result, Sandbox};
 
 use crate::{ExistingSandbox, LaunchRequest, Launched, Launcher, SessionId, workspaces::Workspaces};
 
@@ -28,6 +29,8 @@ const USED: &str = "used";
 /// How long a process waits before it asks for a lock again, at first and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+/// How long a sandbox has to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The records of sessions that outlive the processes that use them.
 #[derive(Clone, Debug)]
@@ -269,11 +272,33 @@ impl DirectoryStore {
         self.end(id, launcher, files, making).await
     }
 
-    /// Removes the sandboxes of a session, and keeps its record: the next use creates one again.
-    pub(crate) async fn remove_sandbox(&self, id: &SessionId, launcher: &dyn Launcher) -> Result<()> {
+    /// Ends a session and waits until it has ended, unless another process uses it: `None` then. `open` is its use by
+    /// this process.
+    ///
+    /// # Errors
+    ///
+    /// As [`release`](Self::release).
+    pub(crate) async fn release_unused(
+        &self,
+        id: &SessionId,
+        launcher: &dyn Launcher,
+        open: &OpenSession,
+    ) -> Result<Option<Ended>> {
+        let making = self.lock(id).await?;
+        if !open.used.make_exclusive()? {
+            return Ok(None);
+        }
+        self.end(id, launcher, SessionFiles::Stay, making).await.map(Some)
+    }
+
+    /// Removes the sandboxes of a session that do not answer, and keeps its record: the next use creates one again.
+    /// Another process may have replaced a dead one already.
+    pub(crate) async fn remove_dead(&self, id: &SessionId, launcher: &dyn Launcher) -> Result<()> {
         let _making = self.lock(id).await?;
         for found in launcher.find().await?.into_iter().filter(|found| is_of(found, id)) {
-            launcher.remove(&found.name).await?;
+            if !answers(&found, launcher).await {
+                launcher.remove(&found.name).await?;
+            }
         }
         Ok(())
     }
@@ -354,6 +379,12 @@ async fn running(id: &SessionId, launcher: &dyn Launcher) -> Result<Option<Launc
         }
     }
     Ok(all)
+}
+
+/// Whether a sandbox answers on a new connection.
+async fn answers(found: &ExistingSandbox, launcher: &dyn Launcher) -> bool {
+    let asked = async { launcher.adopt(found).await?.sandbox.usage().await };
+    found.running && timeout(PATIENCE, asked).await.is_ok_and(|answer| answer.is_ok())
 }
 
 fn is_of(found: &ExistingSandbox, id: &SessionId) -> bool {

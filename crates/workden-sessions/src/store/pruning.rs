@@ -7,11 +7,9 @@ use std::time::Duration;
 
 use workden_core::{Error, ErrorKind, Result, Sandbox};
 
-use super::{DirectoryStore, MAKING, RECORD, SessionFiles, USED, locks::Lock};
+use super::{DirectoryStore, MAKING, PATIENCE, RECORD, SessionFiles, USED, locks::Lock};
 use crate::{ExistingSandbox, Launcher, SessionId};
 
-/// How long a session has to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// The minimum age of a stopped sandbox without a record: a younger one may be about to start.
 const ABANDONED: Duration = Duration::from_secs(600);
 

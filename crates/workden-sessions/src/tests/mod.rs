@@ -6,6 +6,7 @@ mod idle;
 mod opening;
 mod scripted;
 mod spares;
+mod stored;
 
 use std::{sync::Arc, time::Duration};
 

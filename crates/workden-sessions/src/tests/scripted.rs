@@ -160,7 +160,8 @@ impl Launcher for Scripted {
 
     async fn find(&self) -> Result<Vec<ExistingSandbox>> {
         let mut found = self.0.before.lock().unwrap().clone();
-        for (name, fake) in self.0.sandboxes.lock().unwrap().iter() {
+        let removed = self.removed();
+        for (name, fake) in self.0.sandboxes.lock().unwrap().iter().filter(|(name, _)| !removed.contains(name)) {
             let session = name.split(['#', '<']).next().and_then(|whose| whose.parse().ok());
             let session = session.filter(|whose: &SessionId| whose.as_str() != "spare");
             found.push(ExistingSandbox {
@@ -177,12 +178,19 @@ impl Launcher for Scripted {
         if found.name.contains("broken") {
             return Err(Error::new(ErrorKind::Gone, "the sandbox does not answer"));
         }
-        Ok(self.placed(found.name.clone()))
+        let there = self.0.sandboxes.lock().unwrap().get(&found.name).cloned();
+        match there {
+            Some(sandbox) => Ok(Launched { sandbox, name: found.name.clone() }),
+            None => Ok(self.placed(found.name.clone())),
+        }
     }
 
     async fn remove(&self, name: &str) -> Result<()> {
         if self.0.remove_fails.load(SeqCst) {
             return Err(Error::new(ErrorKind::Unreachable, "a scripted failure to remove"));
+        }
+        if let Some(fake) = self.0.sandboxes.lock().unwrap().get(name) {
+            fake.stopped.fetch_max(1, SeqCst);
         }
         self.0.removed.lock().unwrap().push(name.to_owned());
         Ok(())
