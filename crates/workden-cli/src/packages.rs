@@ -1,5 +1,5 @@
-//! The options about packages of a project, which `run`, `tool`, `mcp` and `setup` share, and the note about a setup
-//! that has to run.
+//! The options about packages of a project, which `run`, `tool`, `mcp` and `setup` share, and the notes about a
+//! configuration in it: its setup has to run, or its rules do not apply.
 
 use std::{io::Write, path::Path};
 
@@ -62,7 +62,7 @@ impl PathOption {
 
 /// Says that the setup of a project has to run. It is that of the configuration, or else of the file in the project.
 pub(crate) fn mention_setup(packages: &Packages, project: &Path, config: Option<&SetupConfig>) {
-    let in_project = || setup_in(&project.join(CONFIG_FILE));
+    let in_project = || config_in(&project.join(CONFIG_FILE))?.setup;
     let Some(setup) = config.cloned().or_else(in_project) else { return };
     if let Ok(state) = packages.setup_state(project, &setup)
         && let Some(note) = state.note()
@@ -76,9 +76,19 @@ pub(crate) fn tell(note: &str) {
     let _ = writeln!(anstream::stderr(), "note: {note}");
 }
 
-/// Returns the setup in a file of the project. Commands may have written it: nothing but this note comes of it.
-fn setup_in(file: &Path) -> Option<SetupConfig> {
+/// Says that a configuration lies in the directory and does not apply: a file of the workspace decides nothing by
+/// itself. Its `[setup]` needs no mention.
+pub(crate) fn mention_unused(directory: &Path) {
+    let file = directory.join(CONFIG_FILE);
+    let only_setup = || config_in(&file).is_some_and(|config| Config { setup: None, ..config } == Config::default());
+    if file.symlink_metadata().is_ok() && !only_setup() {
+        tell(&format!("`{CONFIG_FILE}` is not used; to apply it, pass `--config {CONFIG_FILE}`"));
+    }
+}
+
+/// Returns the configuration in a file of the project. Commands may have written it: nothing but notes come of it.
+fn config_in(file: &Path) -> Option<Config> {
     file.symlink_metadata().ok().filter(|there| there.is_file() && there.len() <= LONGEST)?;
     let text = String::from_utf8(state_files::read(file).ok()??).ok()?;
-    Config::parse(&text).ok()?.setup
+    Config::parse(&text).ok()
 }

@@ -6,7 +6,6 @@ mod sandbox;
 mod state_file;
 
 use std::{
-    io::Write,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -21,7 +20,7 @@ use workden::{
 use crate::{
     failure::{Failure, request},
     log::{CallLog, Level},
-    packages::{CONFIG_FILE, mention_setup},
+    packages::{mention_setup, mention_unused},
 };
 
 /// A workspace and its tools.
@@ -142,15 +141,6 @@ fn read_config(file: &Path, here: &Path) -> Result<(Config, PathBuf), Failure> {
     let config = config_file::read(file)?;
     let base = here.join(file.parent().unwrap_or(Path::new("")));
     Ok((config, base))
-}
-
-/// Says that a configuration lies in the directory and does not apply: a file of the workspace decides nothing by
-/// itself.
-fn mention_unused(directory: &Path) {
-    if directory.join(CONFIG_FILE).symlink_metadata().is_ok() {
-        let note = format!("note: `{CONFIG_FILE}` is not used; to apply it, pass `--config {CONFIG_FILE}`");
-        let _ = writeln!(anstream::stderr(), "{note}");
-    }
 }
 
 /// Returns a directory that exists. The error shows the path, because the user typed it.

@@ -247,7 +247,7 @@ fn a_setup_runs_once_and_again_when_its_key_has_changed() {
     let not_run = "note: the `[setup]` of this project has not run; run `workden setup`\n";
     assert_eq!(note(with.run(&[], "true")), not_run);
     let listed = with.workden(&["tool", "ls", r#"{"path": "."}"#]);
-    assert!(listed.err.starts_with(not_run) && listed.code == Some(0), "{listed:?}");
+    assert_eq!((listed.code, listed.err.as_str()), (Some(0), not_run));
     let first = with.workden(&["setup"]);
     assert_eq!((first.code, first.out), (Some(0), format!("{}\n", with.project.path().display())));
     assert!(first.err.starts_with("setup 1/2: echo run >> runs; pwd"), "{}", first.err);
@@ -258,7 +258,11 @@ fn a_setup_runs_once_and_again_when_its_key_has_changed() {
         assert_eq!(with.run(options, tool).printed(), "tool\ncached\nread-only\n");
     }
     let called = with.workden(&["tool", "execute", r#"{"command": "mytool"}"#, "--policy", "permissive"]);
-    assert_eq!(called.out, "tool\n", "{called:?}");
+    assert_eq!((called.out.as_str(), called.err.as_str()), ("tool\n", ""));
+    with.write("workden.toml", &format!("{SETUP}[approvals]\nmode = \"strict\"\n"));
+    let unused = "note: `workden.toml` is not used; to apply it, pass `--config workden.toml`\n";
+    assert_eq!(with.workden(&["tool", "ls", r#"{"path": "."}"#]).err, unused);
+    with.write("workden.toml", SETUP);
     let again = with.workden(&["setup"]);
     assert_eq!(again.err, "setup is up to date; `workden setup --fresh` runs it again\n");
     assert_eq!(with.project.read("runs"), "run\n");
