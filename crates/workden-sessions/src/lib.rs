@@ -37,6 +37,7 @@ mod listing;
 mod live;
 mod manager;
 mod reaper;
+mod removal;
 mod session;
 mod settings;
 mod shutdown;
@@ -50,9 +51,12 @@ mod workspaces;
 
 /// Files and locks in the directory of a user, which no other user may have written.
 pub mod state_files {
-    pub use crate::store::{
-        directory::{check, is_mappable, prepare, read, unusable, write},
-        locks::Lock,
+    pub use crate::{
+        removal::remove_tree,
+        store::{
+            directory::{check, is_mappable, prepare, read, unusable, write},
+            locks::Lock,
+        },
     };
 }
 

@@ -18,7 +18,7 @@ use rustix::{
 };
 use workden_core::{Error, ErrorKind, Result};
 
-use crate::SessionId;
+use crate::{SessionId, removal::remove_tree};
 
 /// The workspace of a session, below the session's directory. There is room for more beside it.
 const WORKSPACE: &str = "workspace";
@@ -68,8 +68,7 @@ impl Workspaces {
             Ok(there) if FileType::from_raw_mode(there.st_mode) != FileType::Directory => return Err(foreign(id)),
             Ok(_) => {}
         }
-        // `remove_dir_all` works by descriptor, and follows no link.
-        std::fs::remove_dir_all(&directory).map(|()| true).map_err(|error| {
+        remove_tree(&directory).map(|()| true).map_err(|error| {
             Error::new(ErrorKind::Io, format!("cannot remove all files of the session `{id}`: {}", error.kind()))
         })
     }

@@ -16,7 +16,7 @@ use workden_core::{
     sandbox::{Mount, MountAccess},
 };
 use workden_sandboxes::KeptDirectories;
-use workden_sessions::state_files::{Lock, check, is_mappable, prepare, read, unusable, write};
+use workden_sessions::state_files::{Lock, check, is_mappable, prepare, read, remove_tree, unusable, write};
 
 use super::{Cleared, is_writable, tree};
 
@@ -263,7 +263,7 @@ impl ProjectStore {
     }
 
     fn remove_part(&self, part: &Path) -> Result<()> {
-        tree::remove(part, &self.projects()).map_err(|error| unusable(&error))
+        remove_tree(part).map_err(|error| unusable(&error))
     }
 
     /// Returns the caches with this access, and the tools of a setup that has succeeded.
