@@ -91,7 +91,7 @@ mod tests {
             ("run --toolchain pyton true", "a similar value exists: 'python'"),
             ("run --sandbox dokcer true", "a similar value exists: 'docker'"),
             ("tool --policy defualt", "a similar value exists: 'default'"),
-            ("policy check --preset permisive", "a similar value exists: 'permissive'"),
+            ("policy check --policy permisive", "a similar value exists: 'permissive'"),
         ] {
             let words: Vec<String> = typed.split(' ').map(str::to_owned).collect();
             let error = Arguments::try_parse_from(["workden"].into_iter().chain(typed.split(' '))).unwrap_err();

@@ -36,6 +36,7 @@ Exit codes:
 
 /// Arguments of `workden setup`.
 #[derive(Debug, Args)]
+#[command(mut_arg("path", |path| path.help("Where commands see the directory [default: own]").long_help(None)))]
 pub(crate) struct SetupArguments {
     /// The project [default: the current directory].
     #[arg(long, value_name = "DIR")]
@@ -93,6 +94,10 @@ fn setup_of(arguments: &SetupArguments, root: &Path) -> Result<SetupConfig, Fail
     if arguments.config.is_none() && file.symlink_metadata().is_ok_and(|there| !there.is_file()) {
         return Err(Failure::Request(format!("configuration `{}` is not a regular file", file.display())));
     }
+    let hint = "add `[setup]` with `commands = [\"...\"]`; `workden setup --help` shows an example";
+    if arguments.config.is_none() && !file.exists() {
+        return Err(Failure::Request(format!("configuration `{}` not found\nhint: {hint}", file.display())));
+    }
     let config = config_file::read(&file)?;
     if !config.mounts.is_empty() {
         let sentence = "`[setup]` is not supported with a configuration that has mounts";
@@ -101,10 +106,7 @@ fn setup_of(arguments: &SetupArguments, root: &Path) -> Result<SetupConfig, Fail
             file.display()
         )));
     }
-    config.setup.ok_or_else(|| {
-        let hint = "add `[setup]` with `commands = [\"...\"]`; `workden setup --help` shows an example";
-        Failure::Request(format!("{}: there is no `[setup]`\nhint: {hint}", file.display()))
-    })
+    config.setup.ok_or_else(|| Failure::Request(format!("{}: there is no `[setup]`\nhint: {hint}", file.display())))
 }
 
 fn planned(
@@ -136,7 +138,7 @@ fn in_sandbox(setup: SetupRun) -> Result<ExitCode, Failure> {
             hits.iter().for_each(|hit| tell(&format!("limit: {}", hit.sentence)));
             hints.iter().for_each(|hint| tell(&format!("hint: {}", hint.sentence())));
             let code = ended.exit_code();
-            Err(Failure::Request(format!("the setup failed: its last command ended with exit code {code}")))
+            Err(Failure::Request(format!("the setup failed: the command that it ran last ended with exit code {code}")))
         }
         OneShotEnd::Told(signal) => Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))),
         OneShotEnd::NoOutput(number) => Err(Failure::Output(std::io::Error::from_raw_os_error(number))),

@@ -1,7 +1,7 @@
 //! Prints what to paste into the configuration of a client. Paths are absolute, because the client starts the server
 //! in another directory.
 
-use std::io::Write;
+use std::{io::Write, path::PathBuf};
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -43,6 +43,10 @@ pub(super) fn run(client: Client, arguments: &McpArguments) -> Result<(), Failur
     let text = pasted(client, &reached(arguments)?);
     std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)?;
     let _ = writeln!(anstream::stderr(), "Paste this into {}.", client.file());
+    if arguments.workspace.asks() {
+        let note = "The client asks you before each change and command; `--policy permissive` asks about few.";
+        let _ = writeln!(anstream::stderr(), "{note}");
+    }
     Ok(())
 }
 
@@ -51,10 +55,24 @@ fn reached(arguments: &McpArguments) -> Result<Reached, Failure> {
         return Ok(Reached::Over { url: format!("http://{address}/mcp"), has_token: !arguments.no_token });
     }
     let here = std::env::current_dir().map_err(Failure::Machine)?;
-    let program = std::env::current_exe().map_err(Failure::Machine)?;
+    let program = called_program().map_err(Failure::Machine)?;
     let mut words = vec!["mcp".to_owned()];
     words.extend(arguments.workspace.words(&here));
     Ok(Reached::Started { command: program.display().to_string(), arguments: words })
+}
+
+/// Returns the path by which this program was called. A link stays a link: the file behind it may change its name with
+/// the next version.
+fn called_program() -> std::io::Result<PathBuf> {
+    let real = std::env::current_exe()?;
+    let Some(called) = std::env::args_os().next().map(PathBuf::from) else { return Ok(real) };
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let found: Vec<PathBuf> = match called.components().count() {
+        1 => std::env::split_paths(&search).map(|directory| directory.join(&called)).collect(),
+        _ => vec![called],
+    };
+    let is_this = |path: &PathBuf| path.canonicalize().is_ok_and(|there| there == real);
+    found.into_iter().find(is_this).map_or(Ok(real.clone()), std::path::absolute)
 }
 
 fn pasted(client: Client, reached: &Reached) -> String {

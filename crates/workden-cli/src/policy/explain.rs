@@ -53,6 +53,9 @@ fn explained(asked: &Asked, op: Operation, target: &str, judged: &Judged) -> Str
     }
     line(0, format!("why: {}", judged.why));
     line(0, format!("would pass: {}", would_pass(judged)));
+    if let (Action::Deny, Some(hint)) = (judged.action, &judged.hint) {
+        line(0, format!("hint: {hint}"));
+    }
     if op == Operation::Grep && judged.action != Action::Deny {
         line(0, "note: files that may not be read are skipped and counted".to_owned());
     }
@@ -165,17 +168,17 @@ fn endings(all: &[String]) -> String {
     let shown = |ending: &String| if ending.is_empty() { "none at all".to_owned() } else { ending.clone() };
     match all {
         [] => "no files".to_owned(),
-        all => format!("only the endings {}", all.iter().map(shown).collect::<Vec<_>>().join(" ")),
+        all => format!("only the suffixes {}", all.iter().map(shown).collect::<Vec<_>>().join(" ")),
     }
 }
 
 fn would_pass(judged: &Judged) -> String {
-    match (judged.action, &judged.command, &judged.hint) {
-        (Action::Allow, ..) => "this does".to_owned(),
-        (Action::Ask, ..) => "the same, once approved".to_owned(),
-        (Action::Deny, Some(command), _) => without_what_is_denied(command),
-        (Action::Deny, None, Some(hint)) => hint.clone(),
-        (Action::Deny, None, None) => "nothing like it".to_owned(),
+    match (judged.action, &judged.command) {
+        (Action::Allow, _) => "this does".to_owned(),
+        (Action::Ask, _) => "the same, once approved".to_owned(),
+        (Action::Deny, _) if judged.is_unasked => "only what a rule allows".to_owned(),
+        (Action::Deny, Some(command)) => without_what_is_denied(command),
+        (Action::Deny, None) => "nothing under this policy".to_owned(),
     }
 }
 

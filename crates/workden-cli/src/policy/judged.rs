@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use workden::{
-    Error, Verdict, VirtualPath,
+    ApprovalMode, Error, Verdict, VirtualPath,
     core::{Op, Resolved},
     policy::{Action, CommandJudgement, CompiledRuleset, Operation, PolicyLayer, RuleDecision},
 };
@@ -23,9 +23,12 @@ pub(super) struct Judged {
     /// The resolved path.
     #[serde(skip)]
     pub(super) path: Option<VirtualPath>,
-    /// What would be allowed instead.
+    /// What to do about the path.
     #[serde(skip)]
     pub(super) hint: Option<String>,
+    /// Whether the policy asks, and the configuration refuses every question.
+    #[serde(skip)]
+    pub(super) is_unasked: bool,
 }
 
 impl Asked {
@@ -35,9 +38,20 @@ impl Asked {
     ///
     /// When the target is not a valid path.
     pub(super) fn judge(&self, op: Operation, target: &str) -> Result<Judged, Error> {
-        if op == Operation::Execute {
-            return Ok(self.judge_command(target));
-        }
+        let judged = match op {
+            Operation::Execute => self.judge_command(target),
+            _ => self.judge_path(op, target)?,
+        };
+        Ok(match (judged.action, self.approvals) {
+            (Action::Ask, ApprovalMode::Strict) => {
+                let why = format!("{}; `mode = \"strict\"` refuses what would be asked", judged.why);
+                Judged { action: Action::Deny, why, is_unasked: true, ..judged }
+            }
+            _ => judged,
+        })
+    }
+
+    fn judge_path(&self, op: Operation, target: &str) -> Result<Judged, Error> {
         let path = VirtualPath::parse_from(&self.directory, target)?;
         let at = Resolved::literal(path.clone());
         let asked = match op {
@@ -57,10 +71,13 @@ impl Asked {
         let rule = self.deciding_rule(op, &path, action);
         let why = match &error {
             Some(error) => error.sentence().to_owned(),
-            None => "nothing stands in the way".to_owned(),
+            None => match &rule {
+                Some(rule) => format!("rule `{rule}` allows it"),
+                None => "nothing stands in the way".to_owned(),
+            },
         };
         let hint = error.as_ref().and_then(|error| error.hint_text()).map(str::to_owned);
-        Ok(Judged { action, rule, why, command: None, path: Some(path), hint })
+        Ok(Judged { action, rule, why, command: None, path: Some(path), hint, is_unasked: false })
     }
 
     fn judge_command(&self, script: &str) -> Judged {
@@ -72,11 +89,7 @@ impl Asked {
             Some(reason) => format!("{}: {}", reason.why, reason.about),
             None => "nothing stands in the way".to_owned(),
         };
-        let hint = match judged.verdict() {
-            Verdict::Allow => None,
-            Verdict::Ask(error) | Verdict::Deny(error) => error.hint_text().map(str::to_owned),
-        };
-        Judged { action, rule, why, hint, path: None, command: Some(judged) }
+        Judged { action, rule, why, path: None, command: Some(judged), hint: None, is_unasked: false }
     }
 
     /// Returns the first rule whose action is the action of the whole policy.
@@ -120,8 +133,7 @@ pub(super) fn decisions<'r>(
 impl Judged {
     /// Returns a denial for an invalid target or request.
     pub(super) fn no_target(error: &Error) -> Self {
-        let hint = error.hint_text().map(str::to_owned);
         let why = error.sentence().to_owned();
-        Self { action: Action::Deny, rule: None, why, command: None, path: None, hint }
+        Self { action: Action::Deny, rule: None, why, command: None, path: None, hint: None, is_unasked: false }
     }
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use targets::{Target, Targets};
-use workden::{Config, Operation, PathScope, Policy, Preset, VirtualPath, policy::PolicyLayer};
+use workden::{ApprovalMode, Config, Operation, PathScope, Policy, Preset, VirtualPath, policy::PolicyLayer};
 
 use crate::{
     failure::{self, Failure},
@@ -64,7 +64,7 @@ pub(crate) enum PolicyCommand {
 #[derive(Debug, Args)]
 pub(crate) struct Which {
     /// The preset [default: `default`, unless --config is given].
-    #[arg(long, value_parser = typed::presets(), hide_possible_values = true)]
+    #[arg(long = "policy", alias = "preset", value_parser = typed::presets(), hide_possible_values = true)]
     preset: Option<Preset>,
     /// A `workden.toml`. With a preset as well, both apply, and the stricter verdict wins.
     #[arg(long, value_name = "FILE")]
@@ -93,6 +93,8 @@ pub(crate) struct Asked {
     /// The names of the policy's layers, in the same order.
     names: Vec<String>,
     directory: VirtualPath,
+    /// How questions are answered.
+    approvals: ApprovalMode,
 }
 
 impl Which {
@@ -104,12 +106,14 @@ impl Which {
         let directory = VirtualPath::parse(self.directory.as_deref().unwrap_or(directory)).map_err(failure::request)?;
         let mut names = Vec::new();
         let mut policy = Policy::new();
+        let mut approvals = ApprovalMode::Interactive;
         if let Some(file) = &self.config {
             let shown = file.display();
             let config = workspace::config_file::read(file)?;
             let project = if config.mounts.is_empty() { directory.clone() } else { VirtualPath::root() };
             policy = config.policy(surroundings, &project).map_err(failure::request)?;
             names = layer_names(&config, policy.layers(), &shown.to_string());
+            approvals = config.approvals.mode;
         }
         let preset = match (self.preset, &self.config) {
             (None, None) => Some(Preset::Default),
@@ -119,7 +123,7 @@ impl Which {
             policy = policy.with_rules(&preset.ruleset_in(surroundings)).map_err(failure::request)?;
             names.push(format!("preset `{preset}`"));
         }
-        Ok(Asked { policy, names, directory })
+        Ok(Asked { policy, names, directory, approvals })
     }
 }
 

@@ -65,7 +65,7 @@ impl Limits {
     /// Returns them as they were typed, or a dash.
     fn shown(&self) -> String {
         let memory = self.memory.map(type_size);
-        let cpus = self.cpus.map(|cpus| format!("{cpus} cpus"));
+        let cpus = self.cpus.map(|cpus| format!("{cpus} {}", if cpus == 1.0 { "cpu" } else { "cpus" }));
         let pids = self.pids.map(|pids| format!("{pids} pids"));
         match [memory, cpus, pids].into_iter().flatten().collect::<Vec<_>>().join(", ") {
             none if none.is_empty() => DASH.to_owned(),

@@ -24,9 +24,13 @@ pub(super) async fn run(idle: Duration, doing: Pruning) -> std::result::Result<(
     for id in sessions.store().ids().map_err(request)? {
         match session(&sessions, &id, idle, doing).await {
             Ok(Pruned::Stays) => {}
-            Ok(Pruned::HadEnded) => told.tell(&format!("the session `{id}`, which has ended"))?,
-            Ok(Pruned::Damaged) => told.tell(&format!("the session `{id}`, whose record is invalid"))?,
-            Ok(Pruned::Idle(time)) => told.tell(&format!("the session `{id}`, idle for {} s", time.as_secs()))?,
+            Ok(Pruned::HadEnded) => told.tell(&format!("the session `{id}`, which has ended; its files stay"))?,
+            Ok(Pruned::Damaged) => {
+                told.tell(&format!("the session `{id}`, whose record is invalid; its files stay"))?
+            }
+            Ok(Pruned::Idle(time)) => {
+                told.tell(&format!("the session `{id}`, idle for {} s; its files stay", time.as_secs()))?;
+            }
             Err(error) => {
                 failed.push(format!("cannot inspect the session `{id}`: {}", error.sentence()));
                 silent.push(id.to_string());

@@ -31,10 +31,14 @@ pub(super) async fn run(which: Which<'_>, files: Files) -> Result<(), Failure> {
     if all.is_empty() {
         return writeln!(anstream::stdout().lock(), "There are no sessions.").map_err(Failure::Output);
     }
+    let with_files = match files {
+        Files::Keep => "",
+        Files::Remove => ", and removed its files",
+    };
     let (mut missing, mut failed) = (Vec::new(), Vec::new());
     for id in &all {
         match release(&sessions, id, files).await {
-            Ok(true) => writeln!(anstream::stdout().lock(), "released {id}").map_err(Failure::Output)?,
+            Ok(true) => writeln!(anstream::stdout().lock(), "released {id}{with_files}").map_err(Failure::Output)?,
             Ok(false) => missing.push(format!("`{id}`")),
             Err(error) => failed.push(format!("cannot end the session `{id}`: {error}")),
         }

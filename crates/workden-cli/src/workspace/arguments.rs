@@ -98,6 +98,11 @@ impl WorkspaceArguments {
         }
     }
 
+    /// Whether the default policy decides, which asks before changes and commands.
+    pub(crate) fn asks(&self) -> bool {
+        self.policy.is_none() && self.config.is_none() && !self.yes
+    }
+
     /// Returns the options as words of a command line, with absolute paths, so that it works from any directory.
     pub(crate) fn words(&self, here: &Path) -> Vec<String> {
         let whole = |path: &Path| here.join(path).components().collect::<PathBuf>().display().to_string();

@@ -20,7 +20,8 @@ use workden::{
 use crate::{
     failure::{Failure, request},
     log::{CallLog, Level},
-    packages::{mention_setup, mention_unused},
+    packages::{mention_setup, mention_unused, tell},
+    user_sessions::user_sessions,
 };
 
 /// A workspace and its tools.
@@ -50,10 +51,12 @@ impl WorkspaceArguments {
             builder = builder.packages(packages);
         }
         if let Some((config, base)) = config {
+            self.mention_unmatched(config);
             builder = builder.config(config.clone(), base);
         }
         match &self.config {
             Some(file) => builder = builder.hold(here.join(file)),
+            None if self.session.is_some() && self.root.is_none() => self.mention_own_directory(),
             None => mention_unused(&here.join(self.root.as_deref().unwrap_or(Path::new("")))),
         }
         if let Some(preset) = self.policy.or(config.is_none().then_some(Preset::Default)) {
@@ -68,6 +71,33 @@ impl WorkspaceArguments {
         let workspace = builder.build().map_err(request)?;
         let tools = workspace.toolset(self.toolset()).map_err(request)?;
         Ok(ToolWorkspace { workspace, tools })
+    }
+
+    /// Names the configuration that a mistake is in.
+    fn in_config(&self, failure: Failure) -> Failure {
+        match (&self.config, failure) {
+            (Some(file), Failure::Request(sentence)) => Failure::Request(format!("{}: {sentence}", file.display())),
+            (_, failure) => failure,
+        }
+    }
+
+    /// Says which rules of the configuration match nothing in a sandbox of this machine.
+    fn mention_unmatched(&self, config: &Config) {
+        let here = VirtualPath::parse(sandbox::WORKSPACE).into_iter();
+        let paths: Vec<VirtualPath> = here.chain(self.mount.iter().map(|mount| mount.at.clone())).collect();
+        if self.sandbox() == SandboxChoice::Linux && config.mounts.is_empty() {
+            config.rules_without_paths(&paths).iter().for_each(|sentence| tell(sentence));
+        }
+    }
+
+    /// Says that a new session does not work in the current directory.
+    fn mention_own_directory(&self) {
+        let Some(id) = &self.session else { return };
+        if let Ok(sessions) = user_sessions()
+            && let Ok(None) = sessions.store().record(id)
+        {
+            tell(&format!("the session `{id}` has a directory of its own; to work in this one, add `--root .`"));
+        }
     }
 
     /// Whether the workspace is one directory with commands in a sandbox of this machine.
@@ -104,7 +134,7 @@ impl WorkspaceArguments {
             return Err(Failure::Usage(format!("{sentence}\nhint: leave out one of them")));
         }
         for MountConfig { directory, .. } in &config.mounts {
-            existing(&base.join(directory), Path::new(directory))?;
+            existing(&base.join(directory), Path::new(directory)).map_err(|failure| self.in_config(failure))?;
         }
         let only = match config.mounts.as_slice() {
             [only] => Some(&only.at),

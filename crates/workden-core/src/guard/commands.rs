@@ -65,8 +65,11 @@ impl<S: Sandbox> Guarded<S> {
     fn check_own(&self, verb: &str, id: &JobId) -> Result<()> {
         match self.is_open() || self.own_jobs.has(id) {
             true => Ok(()),
-            false => Err(Error::new(ErrorKind::NotFound, format!("cannot {verb} the job `{id}`: there is none"))
-                .hint("only the caller that started a job can read or stop it")),
+            false => Err(Error::new(
+                ErrorKind::NotFound,
+                format!("cannot {verb} the background command `{id}`: it was not found"),
+            )
+            .hint("only the caller that started a background command can read or stop it")),
         }
     }
 }

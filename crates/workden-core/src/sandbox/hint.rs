@@ -33,6 +33,10 @@ const UNREACHABLE: &[&str] = &[
     "(from versions: none)",
 ];
 
+/// Programs of toolchains that are often in a home directory, which a sandbox does not see by itself.
+const TOOLCHAINS: &[&str] =
+    &["python", "python3", "pip", "pip3", "pytest", "uv", "node", "npm", "npx", "cargo", "rustc", "go"];
+
 /// Advice for a command that failed because of the sandbox it runs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -40,6 +44,8 @@ const UNREACHABLE: &[&str] = &[
 pub enum Hint {
     /// The command needs a network, and the sandbox has none.
     NoNetwork,
+    /// The command runs a program of a toolchain that the sandbox does not have.
+    NoToolchain,
     /// The command writes the configuration of a git repository.
     GitConfig,
     /// The command writes the hooks of a git repository.
@@ -57,6 +63,12 @@ impl Hint {
         if network == Network::None && UNREACHABLE.iter().any(|part| has(part)) {
             hints.push(Self::NoNetwork);
         }
+        // As bash, dash and busybox say it.
+        let is_missing =
+            |name: &&str| has(&format!(": {name}: command not found")) || has(&format!(": {name}: not found"));
+        if TOOLCHAINS.iter().any(is_missing) {
+            hints.push(Self::NoToolchain);
+        }
         // Git renames a new file over the old one, which is a mount here.
         if has("could not write config file") && has("Device or resource busy") {
             hints.push(Self::GitConfig);
@@ -73,6 +85,10 @@ impl Hint {
         match self {
             Self::NoNetwork => {
                 "this sandbox has no network; use what is installed, or ask for a sandbox that is started with `--net host`"
+            }
+            Self::NoToolchain => {
+                "this sandbox has the programs of /usr, and toolchains that its user names; use `python3` if it is there, \
+                 or ask for a sandbox that is started with `--toolchain python`, `node`, `rust` or `go`"
             }
             Self::GitConfig => {
                 "`.git/config` is read-only here, because git outside runs programs that it names; use `git config \
@@ -109,6 +125,14 @@ mod tests {
             assert_eq!(hints(said, Network::Host), [], "{said}");
         }
         assert_eq!(hints("FAILED tests/test_a.py::test_b\n", Network::None), []);
+    }
+
+    #[test]
+    fn a_toolchain_that_is_not_there_gets_a_hint() {
+        for said in ["bash: line 1: cargo: command not found\n", "sh: 1: python: not found\n", "sh: npm: not found\n"] {
+            assert_eq!(hints(said, Network::Host), [Hint::NoToolchain], "{said}");
+        }
+        assert_eq!(hints("bash: line 1: frobnicate: command not found\n", Network::None), []);
     }
 
     #[test]

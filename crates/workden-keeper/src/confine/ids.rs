@@ -182,10 +182,10 @@ fn no_user_namespace(errno: Errno) -> Error {
     let sentence = "the sandbox cannot start: this user may not create user namespaces";
     let error = Error::new(ErrorKind::Unsupported, sentence);
     if says("/proc/sys/user/max_user_namespaces", "0") {
-        return error.hint("run `sysctl -w user.max_user_namespaces=10000`; see `workden doctor`");
+        return error.hint("run `sysctl -w user.max_user_namespaces=10000`");
     }
     if says("/proc/sys/kernel/unprivileged_userns_clone", "0") {
-        return error.hint("run `sysctl -w kernel.unprivileged_userns_clone=1`; see `workden doctor`");
+        return error.hint("run `sysctl -w kernel.unprivileged_userns_clone=1`");
     }
     if says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
         return error.hint("AppArmor restricts them; run `workden doctor` for a profile that allows them");

@@ -13,8 +13,8 @@ use std::{path::PathBuf, time::Duration};
 
 use locks::Lock;
 pub use pruning::{Pruned, Pruning};
-use record::LET_GO;
 pub use record::SessionRecord;
+use record::let_go;
 use tokio::time::timeout;
 use workden_core::{Error, ErrorKind, Result, Sandbox};
 
@@ -244,7 +244,7 @@ impl DirectoryStore {
             Ok(real) if real == record.workspace => Ok(()),
             _ => {
                 let sentence = format!("the files of the session `{id}` have been moved or replaced");
-                Err(Error::new(ErrorKind::Conflict, sentence).hint(LET_GO))
+                Err(Error::new(ErrorKind::Conflict, sentence).hint(let_go(id)))
             }
         }
     }

@@ -48,7 +48,7 @@ impl SessionRecord {
     ///
     /// `Conflict`, with the difference.
     pub fn fits(&self, id: &SessionId, wanted: &Self) -> Result<()> {
-        let conflict = |sentence: String| Err(Error::new(ErrorKind::Conflict, sentence).hint(LET_GO));
+        let conflict = |sentence: String| Err(Error::new(ErrorKind::Conflict, sentence).hint(let_go(id)));
         if self.kind != wanted.kind {
             return conflict(format!("the session `{id}` is of the kind `{}`, not `{}`", self.kind, wanted.kind));
         }
@@ -99,8 +99,10 @@ fn spelled(name: &str, value: &str) -> String {
     }
 }
 
-/// The hint for a session that does not fit.
-pub(super) const LET_GO: &str = "use another id, or end it with `workden sessions release`, which keeps its files";
+/// Returns the hint for a session that does not fit.
+pub(super) fn let_go(id: &SessionId) -> String {
+    format!("use another id, or end it with `workden sessions release {id}`, which keeps its files")
+}
 
 #[cfg(test)]
 mod tests {

@@ -258,8 +258,8 @@ fn search_notes(dialect: Dialect, skipped: Skipped, completeness: Completeness) 
         let _ = write!(notes, "\n({files} skipped: reading them needs approval)");
     }
     if skipped.unreadable > 0 {
-        let files = dialect.counted(skipped.unreadable, "file");
-        let _ = write!(notes, "\n({files} or directories skipped: they could not be read)");
+        let what = if skipped.unreadable == 1 { "file or directory" } else { "files or directories" };
+        let _ = write!(notes, "\n({} {what} skipped: could not be read)", skipped.unreadable);
     }
     if skipped.too_large > 0 {
         let files = dialect.counted(skipped.too_large, "file");

@@ -158,7 +158,8 @@ impl Config {
         shape::check(text)?;
         let config: Self = toml::from_str(text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
-            at_offset(text, offset, error.message())
+            // Its parser calls every kind of choice a table.
+            at_offset(text, offset, &error.message().replace("wanted string or table", "expected a string"))
         })?;
         config.check_default(text)?;
         config.check_rules(text)?;
@@ -209,6 +210,26 @@ impl Config {
             policy = policy.with_mounts(MountTable::new(vec![everywhere])?);
         }
         Ok(policy)
+    }
+
+    /// Returns a sentence for each rule about a directory that neither a machine has, nor one of these paths is in: `/src/**`
+    /// where the project is at `/workspace`. Such a rule protects nothing.
+    #[must_use]
+    pub fn rules_without_paths(&self, paths: &[VirtualPath]) -> Vec<String> {
+        let operations = Operation::ALL.into_iter().filter(|operation| *operation != Operation::Execute);
+        let rules = operations.flat_map(|operation| {
+            let rules = self.rules.of(operation).map_or(&[][..], |rules| &rules.rules);
+            rules.iter().enumerate().map(move |(nth, rule)| (operation, nth + 1, &rule.pattern))
+        });
+        let elsewhere = rules.filter(|(_, _, pattern)| relative::is_elsewhere(pattern, paths));
+        let sentence = |(operation, number, pattern): (Operation, usize, &String)| {
+            let project = pattern.trim_start_matches('/');
+            format!(
+                "rule {number} of `{operation}` (pattern `{pattern}`) matches nothing here; for the project, write \
+                 `{project}`"
+            )
+        };
+        elsewhere.map(sentence).collect()
     }
 
     /// Rejects a `default` beside a preset: every operation of a preset has a default, so that it would never apply.

@@ -31,6 +31,21 @@ fn is_relative(pattern: &str) -> bool {
     pattern.contains('/') && !pattern.starts_with('/') && !pattern.starts_with("**/")
 }
 
+/// Directories that a machine has at its root.
+const MACHINE: [&str; 20] = [
+    "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "media", "mnt", "opt", "proc", "root", "run", "sbin",
+    "srv", "sys", "tmp", "usr", "var",
+];
+
+/// Whether an absolute pattern is about a directory that neither a machine has, nor one of these paths is in.
+pub(super) fn is_elsewhere(pattern: &str, paths: &[VirtualPath]) -> bool {
+    let Some(rest) = pattern.strip_prefix('/') else { return false };
+    let first = rest.split('/').next().unwrap_or_default();
+    let is_plain = !first.is_empty() && !first.contains(['*', '?', '[', '{', '\\']);
+    let has_first = |path: &VirtualPath| path.is_root() || path.as_str().split('/').nth(1) == Some(first);
+    is_plain && !MACHINE.contains(&first) && !paths.iter().any(has_first)
+}
+
 fn without_dot(text: &str) -> &str {
     text.strip_prefix("./").unwrap_or(text)
 }
@@ -50,6 +65,23 @@ fn escaped(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_absolute_pattern_that_no_path_can_match_is_known() {
+        let paths = ["/workspace", "/data/in"].map(|path| VirtualPath::parse(path).unwrap());
+        for (pattern, expected) in [
+            ("/src/**", true),
+            ("/workspace/src/**", false),
+            ("/data/**", false),
+            ("/etc/passwd", false),
+            ("/{src,docs}/**", false),
+            ("src/**", false),
+            ("*.pem", false),
+        ] {
+            assert_eq!(is_elsewhere(pattern, &paths), expected, "{pattern}");
+        }
+        assert!(!is_elsewhere("/src/**", &[VirtualPath::root()]));
+    }
 
     #[test]
     fn a_pattern_with_a_slash_counts_from_the_project_and_a_name_from_anywhere() {

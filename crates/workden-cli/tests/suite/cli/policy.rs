@@ -23,15 +23,15 @@ fn commands_are_explained() {
     insta::assert_snapshot!("command_asked", explained(&["execute", "git commit -m x > notes.md"]));
     insta::assert_snapshot!(
         "command_denied",
-        explained(&["--preset", "permissive", "execute", "cd src && sudo env A=1 rm -rf / | tee log; cat .env"])
+        explained(&["--policy", "permissive", "execute", "cd src && sudo env A=1 rm -rf / | tee log; cat .env"])
     );
     insta::assert_snapshot!(
         "command_doubted",
-        explained(&["--preset", "permissive", "execute", "ls \"$DIR\"; python3 -c 'import os; os.system(\"ls\")'"])
+        explained(&["--policy", "permissive", "execute", "ls \"$DIR\"; python3 -c 'import os; os.system(\"ls\")'"])
     );
     insta::assert_snapshot!(
         "command_allowed",
-        explained(&["--preset", "permissive", "execute", "grep -rn TODO src | head -5"])
+        explained(&["--policy", "permissive", "execute", "grep -rn TODO src | head -5"])
     );
 }
 
@@ -50,11 +50,21 @@ fn every_layer_of_a_configuration_is_named() {
          [limits]\nmax_file_bytes = 1000\n",
     );
     let of = |arguments: &[&str]| {
-        let all = [&["--config", &file, "--preset", "default", "--paths", "files"], arguments].concat();
+        let all = [&["--config", &file, "--policy", "default", "--paths", "files"], arguments].concat();
         explained(&all).replace(&file, "workden.toml")
     };
     insta::assert_snapshot!("layers_of_a_path", of(&["write", "input/a.md"]));
     insta::assert_snapshot!("layers_of_a_command", of(&["execute", "cp input/a.md output/b.md"]));
+}
+
+#[test]
+fn a_configuration_that_refuses_questions_refuses_what_would_be_asked() {
+    let (_kept, file) = config("[approvals]\nmode = \"strict\"\n");
+    let explained = explained(&["--config", &file, "execute", "make"]);
+    assert!(explained.starts_with("deny: execute make\n"), "{explained}");
+    assert!(explained.ends_with("refuses what would be asked\nwould pass: only what a rule allows\n"), "{explained}");
+    let checked = printed(workden_fed(&["policy", "check", "--config", &file, "--json"], b"make\nls\n"));
+    assert!(checked.starts_with(r#"{"action":"deny""#) && checked.contains(r#"{"action":"allow""#), "{checked}");
 }
 
 #[test]
@@ -66,7 +76,7 @@ fn every_line_gets_one_verdict_in_order() {
 {"op":"write","target":"../../../x"}
 {"op":"execute","target":"true; rm -rf /"}
 {"op":"ls","target":"/"}"#;
-    let output = printed(workden_fed(&["policy", "check", "--preset", "permissive", "--json"], input));
+    let output = printed(workden_fed(&["policy", "check", "--policy", "permissive", "--json"], input));
     let verdicts: Vec<Value> = output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let actions: Vec<&str> = verdicts.iter().map(|verdict| verdict["action"].as_str().unwrap()).collect();
     assert_eq!(actions, ["allow", "allow", "deny", "deny", "deny", "allow"]);
@@ -151,7 +161,7 @@ fn a_configuration_that_is_not_there_and_a_preset_that_is_none_are_told() {
     }
     for nonsense in [
         &["policy"][..],
-        &["policy", "check", "--preset", "lax"],
+        &["policy", "check", "--policy", "lax"],
         &["policy", "explain"],
         &["policy", "explain", "dance", "x"],
         &["policy", "explain", "ls", "--read", "a"],
@@ -172,13 +182,13 @@ fn a_command_is_plain_text_and_an_operation_on_a_file_is_an_option() {
         // One word is a command, also if an operation has the same name.
         (&["ls"], &["execute", "ls"]),
         (&["--ls", "src"], &["ls", "src"]),
-        (&["--preset", "permissive", "--read", ".env"], &["--preset", "permissive", "read", ".env"]),
+        (&["--policy", "permissive", "--read", ".env"], &["--policy", "permissive", "read", ".env"]),
         (&["--write=a.md"], &["write", "a.md"]),
     ] {
         assert_eq!(explained(short), explained(long), "{short:?}");
     }
     let actions = |words: &[&str], input: &str| -> Vec<String> {
-        let all = [&["policy", "check", "--preset", "permissive"], words].concat();
+        let all = [&["policy", "check", "--policy", "permissive"], words].concat();
         let output = printed(workden_fed(&all, input.as_bytes()));
         let verdict = |line: &str| serde_json::from_str::<Value>(line).unwrap()["action"].as_str().unwrap().to_owned();
         output.lines().map(verdict).collect()

@@ -287,7 +287,10 @@ fn a_setup_that_fails_has_not_run_and_leaves_no_tools() {
     );
     let failed = with.workden(&["setup"]);
     assert_eq!(failed.code, Some(1));
-    assert!(failed.err.ends_with("error: the setup failed: its last command ended with exit code 3\n"), "{failed:?}");
+    assert!(
+        failed.err.ends_with("error: the setup failed: the command that it ran last ended with exit code 3\n"),
+        "{failed:?}"
+    );
     assert!(!with.project.at("never").exists());
     let after = with.run(&[], "ls ~/.local");
     assert!(after.err.contains("has not run") && after.err.contains("No such file"), "{after:?}");

@@ -90,9 +90,22 @@ fn a_session_outlives_the_command_line_and_is_found_again() {
     assert!(state.0.path().join("workden/workspaces/mine/workspace/y").exists());
     state.printed(&["sessions", "open", "mine"]);
     assert_eq!(state.printed(&["sessions", "exec", "mine", "--", "cat", "y"]), "y\n");
-    state.printed(&["sessions", "release", "mine", "--purge"]);
+    let removed = state.printed(&["sessions", "release", "mine", "--purge"]);
+    assert_eq!(removed, "released mine, and removed its files\n");
     assert!(!state.0.path().join("workden/workspaces/mine").exists());
     assert_eq!(state.workden(&["sessions", "release", "mine"]).status.code(), Some(1));
+}
+
+#[test]
+fn a_new_session_that_does_not_work_in_this_directory_says_so() {
+    let state = State::new();
+    let told_once = told(&state.workden(&["tool", "ls", r#"{"path": "."}"#, "--session", "new"]));
+    let note = "note: the session `new` has a directory of its own; to work in this one, add `--root .`";
+    assert!(told_once.contains(note), "{told_once}");
+    state.printed(&["sessions", "open", "new"]);
+    let again = told(&state.workden(&["tool", "ls", r#"{"path": "."}"#, "--session", "new"]));
+    assert!(!again.contains("note: "), "{again}");
+    state.printed(&["sessions", "release", "new"]);
 }
 
 #[test]

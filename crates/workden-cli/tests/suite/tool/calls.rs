@@ -26,8 +26,22 @@ fn commands_are_isolated_and_files_are_the_same_for_both() {
     assert_eq!(ran.printed(), "agent\n/workspace\nremember\nagent\n");
     assert_eq!(project.read("made.txt"), "made\n");
     let data = project.tool("execute", &json!({ "command": "exit 3" }), &["--policy", "permissive", "--json"]);
+    let exit_code = data.code;
     let data: Value = serde_json::from_str(&data.out).unwrap();
-    assert_eq!((&data["ok"], &data["structured"]["exit_code"]), (&json!(true), &json!(3)));
+    assert_eq!((&data["ok"], &data["structured"]["exit_code"], exit_code), (&json!(true), &json!(3), Some(3)));
+}
+
+#[test]
+fn a_rule_that_matches_nothing_and_a_toolchain_that_is_missing_are_named() {
+    let project = Project::with_secret();
+    std::fs::write(project.at("workden.toml"), "[[rules.write.rules]]\npattern = \"/src/**\"\naction = \"deny\"\n")
+        .unwrap();
+    let listed = project.tool("ls", &json!({ "path": "." }), &["--config", "workden.toml"]);
+    let note = "note: rule 1 of `write` (pattern `/src/**`) matches nothing here; for the project, write `src/**`\n";
+    assert_eq!(listed.err, note);
+    let script = json!({ "command": "PATH=/nowhere; cargo build" });
+    let missing = project.tool("execute", &script, &["--policy", "permissive", "--yes"]);
+    assert!(missing.out.contains("`--toolchain python`, `node`, `rust` or `go`"), "{missing:?}");
 }
 
 #[test]
