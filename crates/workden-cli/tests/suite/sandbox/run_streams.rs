@@ -67,6 +67,16 @@ fn a_timeout_ends_everything_and_keeps_what_was_printed() {
 }
 
 #[test]
+fn a_timeout_is_told_even_if_many_processes_ignore_its_signal() {
+    let (project, mark) = (Project::new(), mark());
+    let script = format!("trap '' TERM; for i in $(seq 60); do sleep {mark} & done; while :; do sleep 0.1; done");
+    let ran = project.run(&["--timeout", "1", "--pids", "100", "--", "sh", "-c", &script]);
+    assert!(!is_running(&mark), "something that it started is left");
+    let told = "error: the command timed out after 1 s and was stopped, with all that it started\n";
+    assert_eq!((ran.code, ran.err.as_str()), (Some(124), told));
+}
+
+#[test]
 fn a_reader_that_does_not_read_does_not_hold_up_a_timeout() {
     let project = Project::new();
     let mut child = project
