@@ -145,3 +145,43 @@ fn what_is_typed_before_a_question_is_there_is_no_answer_to_it() {
     assert!(project.at("1.md").exists() && !project.at("2.md").exists(), "{shown}");
     assert_eq!(count(shown.as_bytes()), 2, "{shown}");
 }
+
+#[test]
+fn the_configuration_in_use_cannot_be_changed_by_a_command() {
+    let project = Project::new();
+    let text = "extends = \"permissive\"\n";
+    std::fs::write(project.at("workden.toml"), text).unwrap();
+    // A script, so that the walls decide and not the rules.
+    std::fs::write(project.at("grab.sh"), "echo '[approvals]' >> workden.toml\n").unwrap();
+    let ran = project.tool("execute", &json!({"command": "sh grab.sh"}), &["--config", "workden.toml"]);
+    assert!(ran.out.contains("Read-only file system"), "{}", ran.out);
+    assert_eq!(project.read("workden.toml"), text);
+}
+
+#[test]
+fn a_mode_that_is_not_a_word_is_named_with_its_line() {
+    let project = Project::new();
+    std::fs::write(project.at("workden.toml"), "[approvals]\nmode = true\n").unwrap();
+    let ran = project.tool("ls", &json!({}), &["--config", "workden.toml"]);
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.err.starts_with("error: workden.toml: line 2, column 8: expected a string"), "{}", ran.err);
+}
+
+#[test]
+fn a_person_who_starts_the_server_by_hand_is_told_what_it_is() {
+    let project = Project::new();
+    let line = format!("timeout 20 '{}' mcp --sandbox none < /dev/tty", env!("CARGO_BIN_EXE_workden"));
+    let mut child = Command::new("script")
+        .args(["-qec", &line, "/dev/null"])
+        .current_dir(project.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut shown = String::new();
+    let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
+    while !shown.contains("Ctrl-C ends") && std::io::BufRead::read_line(&mut output, &mut shown).unwrap() > 0 {}
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(shown.contains("workden mcp --print-config claude"), "{shown}");
+}
