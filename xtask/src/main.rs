@@ -14,6 +14,7 @@ mod docker;
 mod emulated;
 mod installed;
 mod keeper;
+mod kubernetes;
 mod needs;
 mod python;
 mod steps;
@@ -51,6 +52,10 @@ cargo xtask <command>
                   -p workden-sandboxes`. Uses the daemon of DOCKER_HOST or the usual socket, or starts one; adds a
                   Podman, the images workden-test/busybox and workden-test/python (from no registry) and the
                   keeper. Without a command it prints their addresses and waits for Enter.
+  kubernetes      Run a command with a Kubernetes cluster: `cargo xtask kubernetes -- cargo test -p workden-cli
+                  --test kubernetes`. Uses the cluster of WORKDEN_TEST_KUBECONFIG, or starts one as root on Debian
+                  with the scripts in cluster/ (17 CPU minutes the first time), imports the images, and removes it
+                  afterwards.
   clients         Install the MCP clients that tests start (Python, Node.js) into target/clients.
   python          Build and test the Python package in an environment in target/python, with full line coverage,
                   the documented examples and the type check. `cargo xtask python -- -k grep` selects tests.
@@ -80,6 +85,7 @@ fn main() -> ExitCode {
         ["keeper"] => keeper::run(keeper::Form::Shipped),
         ["docker"] => docker::run(&[]),
         ["docker", "--", command @ ..] => docker::run(command),
+        ["kubernetes", "--", command @ ..] => kubernetes::run(command),
         ["clients"] => clients::run(),
         ["python"] => python::whole(&[]),
         ["wheel"] => python::wheel::run(keeper::Form::Shipped),

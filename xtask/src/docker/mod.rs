@@ -52,6 +52,11 @@ pub(crate) fn make_images() -> Outcome {
     Ok(())
 }
 
+/// Returns the names of the images and their tar files, which are created if they do not exist.
+pub(crate) fn image_tars() -> Outcome<Vec<(&'static str, PathBuf)>> {
+    [busybox::IMAGE, python::IMAGE].iter().map(|image| Ok((image.name, (image.tar)(&(image.recipe)()?)?))).collect()
+}
+
 /// Builds the keeper, starts the services and loads their images.
 pub(crate) fn prepare(form: keeper::Form) -> Outcome<Prepared> {
     needs::provide(needs::DOCKER)?;
