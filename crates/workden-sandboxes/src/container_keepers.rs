@@ -1,4 +1,4 @@
-//! `ContainerKeepers`: the static keepers for containers, one for each architecture.
+//! `ContainerKeepers`: the static keepers for containers and pods, one for each architecture.
 
 use std::{
     fmt, fs,
@@ -38,6 +38,14 @@ impl fmt::Debug for KeeperFile {
     }
 }
 
+impl KeeperFile {
+    /// Returns the architecture as `uname -m` prints it.
+    #[cfg(feature = "kubernetes")]
+    pub(crate) fn machine(&self) -> &'static str {
+        if self.architecture == "arm64" { "aarch64" } else { "x86_64" }
+    }
+}
+
 impl ContainerKeepers {
     /// Uses the keeper in this file.
     pub fn at(file: impl Into<PathBuf>) -> Self {
@@ -73,6 +81,26 @@ impl ContainerKeepers {
         let (keepers, architecture) = (self.clone(), architecture.to_owned());
         let read = tokio::task::spawn_blocking(move || keepers.for_architecture(&architecture)).await;
         read.unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "reading the keeper was interrupted")))
+    }
+
+    /// Reads the keepers of all architectures that there are.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    #[cfg(feature = "kubernetes")]
+    pub(crate) async fn read_all(&self) -> Result<Vec<KeeperFile>> {
+        let (mut all, mut why) = (Vec::new(), None);
+        for (_, architecture) in ARCHITECTURES {
+            match self.read(architecture).await {
+                Ok(keeper) => all.push(keeper),
+                Err(error) => why = why.or(Some(error)),
+            }
+        }
+        match why {
+            Some(error) if all.is_empty() => Err(error),
+            _ => Ok(all),
+        }
     }
 
     /// Returns the keeper for an image of this architecture, in the daemon's spelling.

@@ -24,6 +24,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(any(feature = "docker", feature = "kubernetes"))]
+mod container_keepers;
 mod delegate;
 #[cfg(feature = "docker")]
 pub mod docker;
@@ -32,12 +34,14 @@ mod git_identity;
 mod host;
 mod host_environment;
 mod keeper;
+#[cfg(feature = "kubernetes")]
+pub mod kubernetes;
 mod launcher;
 mod lazy;
 mod limits;
 mod linux;
 mod options;
-#[cfg(feature = "docker")]
+#[cfg(any(feature = "docker", feature = "kubernetes"))]
 mod reconnecting;
 pub mod repositories;
 pub mod runtimes;
@@ -47,6 +51,8 @@ mod token;
 pub mod toolchains;
 mod variables;
 
+#[cfg(any(feature = "docker", feature = "kubernetes"))]
+pub use container_keepers::ContainerKeepers;
 pub use git_files::GitFiles;
 pub use host::{HostSandbox, HostSandboxBuilder};
 pub use host_environment::HostEnvironment;

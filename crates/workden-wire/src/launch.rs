@@ -1,7 +1,7 @@
 //! The configuration of a keeper: one line of JSON on its stream, and one line in reply. After that the stream speaks
 //! HTTP/2.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use workden_core::{Error, sandbox::Confinement};
@@ -63,6 +63,30 @@ pub enum Lifetime {
         #[serde(default)]
         directory: Option<PathBuf>,
     },
+    /// The keeper of a pod serves clients with the token over TLS, on its socket and on a port, and ends when no client
+    /// has been connected for `ttl`.
+    Pod(PodAccess),
+}
+
+/// How clients reach the keeper of a pod.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PodAccess {
+    /// The time without a client.
+    pub ttl: Duration,
+    /// The TCP port, on all addresses of the pod.
+    pub port: u16,
+    /// SHA-256 of the token, as hexadecimal digits.
+    pub token_sha256: String,
+    /// The certificate that the keeper shows, in PEM. Clients accept this one and no other.
+    pub certificate: String,
+    /// Its private key, in PEM. The keeper has it in memory only.
+    pub key: String,
+}
+
+impl fmt::Debug for PodAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PodAccess").field("ttl", &self.ttl).field("port", &self.port).finish_non_exhaustive()
+    }
 }
 
 /// The reply of a keeper: that it is ready, or why it is not.

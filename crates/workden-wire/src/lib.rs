@@ -53,5 +53,5 @@ pub mod tree;
 
 pub use client::{RemoteSandbox, TreeDownload};
 pub use handshake::{launch, read_launch, write_reply};
-pub use launch::{Launch, LaunchTarget, Lifetime, PROTOCOL, Reply};
+pub use launch::{Launch, LaunchTarget, Lifetime, PROTOCOL, PodAccess, Reply};
 pub use server::{ServeOptions, TokenHash, router, serve};

@@ -136,6 +136,22 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// Runs commands in a pod of a Kubernetes cluster, with these options. It starts with the first command. Its files
+    /// are in the cluster, so that no directory can be mounted.
+    #[cfg(feature = "kubernetes")]
+    #[must_use]
+    pub fn kubernetes(
+        mut self,
+        options: impl FnOnce(
+            workden_sandboxes::kubernetes::KubernetesSandboxBuilder,
+        ) -> workden_sandboxes::kubernetes::KubernetesSandboxBuilder,
+    ) -> Self {
+        let builder = workden_sandboxes::kubernetes::KubernetesSandbox::builder();
+        let builder = options(builder.environment_of(workden_sandboxes::HostEnvironment::from_process()));
+        self.sandboxes.push(SandboxKind::Kubernetes(Box::new(builder)));
+        self
+    }
+
     /// Runs commands on this machine without isolation, for development. A command can read and change whatever the
     /// user can; only file calls are protected.
     #[cfg(feature = "linux")]
@@ -391,7 +407,7 @@ impl WorkspaceBuilder {
         match self.sandboxes.is_empty() {
             true => Ok(kind),
             false => Err(Error::new(ErrorKind::InvalidArgument, "a workspace can have only one sandbox")
-                .hint("call only one of `linux`, `docker`, `host` and `remote`")),
+                .hint("call only one of `linux`, `docker`, `kubernetes`, `host` and `remote`")),
         }
     }
 

@@ -18,6 +18,8 @@ use workden_files::{OpenMount, open_mounts};
 use workden_policy::Policy;
 #[cfg(feature = "docker")]
 use workden_sandboxes::docker::{DockerSandbox, DockerSandboxBuilder};
+#[cfg(feature = "kubernetes")]
+use workden_sandboxes::kubernetes::KubernetesSandboxBuilder;
 use workden_sandboxes::{Begun, GitFiles, LazySandbox, SessionId};
 #[cfg(feature = "linux")]
 use workden_sandboxes::{HostSandboxBuilder, LinuxSandboxBuilder};
@@ -39,6 +41,9 @@ pub(crate) enum SandboxKind {
     /// In a container.
     #[cfg(feature = "docker")]
     Docker(Box<DockerSandboxBuilder>),
+    /// In a pod of a cluster.
+    #[cfg(feature = "kubernetes")]
+    Kubernetes(Box<KubernetesSandboxBuilder>),
     /// One that already runs.
     Remote(Arc<dyn Sandbox>),
     /// A session of the user, which goes on afterwards.
@@ -72,6 +77,8 @@ impl SandboxKind {
             Self::Linux(builder, _) => builder.directory(),
             #[cfg(feature = "docker")]
             Self::Docker(builder) => VirtualPath::parse(&builder.directory()),
+            #[cfg(feature = "kubernetes")]
+            Self::Kubernetes(builder) => VirtualPath::parse(&builder.directory()),
             #[cfg(feature = "linux")]
             Self::Host(_) => Ok(VirtualPath::root()),
             Self::Remote(_) => Ok(VirtualPath::root()),
@@ -105,6 +112,8 @@ impl SandboxKind {
             // An image may have bash or not.
             #[cfg(feature = "docker")]
             Self::Docker(_) => None,
+            #[cfg(feature = "kubernetes")]
+            Self::Kubernetes(_) => None,
             Self::Remote(_) | Self::Session(_) => None,
         }
     }
@@ -118,6 +127,8 @@ impl SandboxKind {
             Self::Host(builder) => builder.options().timeout,
             #[cfg(feature = "docker")]
             Self::Docker(builder) => builder.options().timeout,
+            #[cfg(feature = "kubernetes")]
+            Self::Kubernetes(builder) => builder.options().timeout,
             Self::Remote(_) | Self::Session(_) => None,
         }
     }
@@ -131,6 +142,8 @@ impl SandboxKind {
             Self::Host(_) => CommandFacts::new().network(Network::Host),
             #[cfg(feature = "docker")]
             Self::Docker(builder) => builder.facts(),
+            #[cfg(feature = "kubernetes")]
+            Self::Kubernetes(builder) => builder.facts(),
             Self::Remote(_) | Self::Session(_) => CommandFacts::new(),
         }
     }
@@ -144,6 +157,9 @@ impl SandboxKind {
             Self::Host(builder) => builder.options().git_files,
             #[cfg(feature = "docker")]
             Self::Docker(builder) => builder.options().git_files,
+            // No program outside sees the files of a pod.
+            #[cfg(feature = "kubernetes")]
+            Self::Kubernetes(_) => GitFiles::Writable,
             Self::Remote(_) | Self::Session(_) => GitFiles::Protected,
         }
     }
@@ -157,6 +173,8 @@ impl SandboxKind {
             Self::Host(_) => Vec::new(),
             #[cfg(feature = "docker")]
             Self::Docker(_) => Vec::new(),
+            #[cfg(feature = "kubernetes")]
+            Self::Kubernetes(_) => Vec::new(),
             Self::Remote(_) | Self::Session(_) => Vec::new(),
         }
     }
@@ -168,6 +186,8 @@ impl SandboxKind {
             Self::Linux(builder, _) => shown_by(builder),
             #[cfg(feature = "docker")]
             Self::Docker(builder) => builder.shown_files(),
+            #[cfg(feature = "kubernetes")]
+            Self::Kubernetes(_) => Vec::new(),
             #[cfg(feature = "linux")]
             Self::Host(builder) => at_root(builder.options().root()),
             Self::Remote(_) | Self::Session(_) => Vec::new(),
@@ -183,6 +203,8 @@ impl SandboxKind {
             Self::Host(_) => false,
             #[cfg(feature = "docker")]
             Self::Docker(_) => true,
+            #[cfg(feature = "kubernetes")]
+            Self::Kubernetes(_) => false,
             Self::Session(_) => true,
             Self::Remote(_) => false,
         }
@@ -235,6 +257,8 @@ impl SandboxKind {
             }
             #[cfg(feature = "docker")]
             Self::Docker(builder) => docker(*builder, mounts, git_files, (&inside, work_dir), durability),
+            #[cfg(feature = "kubernetes")]
+            Self::Kubernetes(builder) => kubernetes(*builder, mounts, work_dir, durability),
             #[cfg(feature = "linux")]
             Self::Host(builder) => host(*builder, mounts, work_dir, durability),
             Self::Session(session) => in_session(*session, mounts, work_dir, durability),
@@ -258,6 +282,8 @@ impl SandboxKind {
             Self::Host(_) => true,
             #[cfg(feature = "docker")]
             Self::Docker(_) => false,
+            #[cfg(feature = "kubernetes")]
+            Self::Kubernetes(_) => false,
             Self::Remote(_) | Self::Session(_) => false,
         }
     }
@@ -400,6 +426,32 @@ fn docker(
         }
     };
     Ok(Assembled::of(LazySandbox::new(work_dir, start), mounts, &opened, durability)?.masked_by(masks))
+}
+
+/// The files of a pod are in the cluster, so that no directory of this machine can be mounted.
+#[cfg(feature = "kubernetes")]
+fn kubernetes(
+    builder: KubernetesSandboxBuilder,
+    mounts: &Mounts,
+    work_dir: VirtualPath,
+    durability: Option<workden_files::Durability>,
+) -> Result<Assembled> {
+    if let Some(mount) = mounts.directories.first() {
+        let sentence = format!("a directory at `{}` is not supported with a Kubernetes sandbox", mount.at);
+        return Err(Error::new(ErrorKind::Unsupported, sentence)
+            .hint("the files of a pod are in the cluster: write them with the tools, or use a claim"));
+    }
+    builder.check()?;
+    let start = move |begun: Begun| {
+        let builder = builder.clone();
+        async move {
+            let sandbox = Arc::new(builder.build()?);
+            begun.set(Arc::clone(&sandbox) as Arc<dyn Sandbox>);
+            sandbox.start().await?;
+            Ok(sandbox as Arc<dyn Sandbox>)
+        }
+    };
+    Assembled::of(LazySandbox::new(work_dir, start), mounts, &[], durability)
 }
 
 fn in_session(

@@ -17,13 +17,16 @@ pub struct Isolation {
     pub lacking: Vec<String>,
     /// The enforcement of each requested limit.
     pub limits: Vec<LimitReport>,
+    /// The way by which a remote sandbox is reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reached_by: Option<String>,
 }
 
 impl Isolation {
     /// Creates a report of a level, without walls and limits.
     #[must_use]
     pub fn new(level: IsolationLevel) -> Self {
-        Self { level, walls: Vec::new(), lacking: Vec::new(), limits: Vec::new() }
+        Self { level, walls: Vec::new(), lacking: Vec::new(), limits: Vec::new(), reached_by: None }
     }
 
     /// Creates the report for commands that run directly on the host.
@@ -40,6 +43,7 @@ impl Isolation {
             Enforcement::NotEnforced(reason) => Enforcement::NotEnforced(escape::line(&reason)),
             other => other,
         };
+        self.reached_by = self.reached_by.as_deref().map(escape::line);
         self.lacking = self.lacking.iter().map(|sentence| escape::line(sentence)).collect();
         for report in &mut self.limits {
             report.value = escape::line(&report.value);

@@ -7,7 +7,9 @@ use workden_wire::TokenHash;
 
 const USAGE: &str = "usage: keeper serve --socket PATH --token-sha256 HEX --directory DIR [--ttl SECONDS] [--attached]\n             \
                      [--git-config PATH --git-name NAME --git-email ADDRESS]\n       \
-                     keeper connect --socket PATH\n       keeper file-ids PATH...\n       keeper --version";
+                     keeper pod --socket PATH [--wait SECONDS]\n       \
+                     keeper connect --socket PATH\n       keeper file-ids PATH...\n       keeper checksum\n       \
+                     keeper install PATH\n       keeper --version";
 
 /// The task of the keeper.
 #[derive(Debug)]
@@ -18,11 +20,17 @@ pub(super) enum KeeperTask {
     Launched,
     /// Serve a socket in a container.
     Serve(ServeArguments),
+    /// Serve a pod, after a launcher has connected to its socket.
+    Pod(PodArguments),
     /// Relay to a socket.
     Connect {
         /// The socket.
         socket: PathBuf,
     },
+    /// Print the checksum of this program.
+    Checksum,
+    /// Copy this program to a path.
+    Install(PathBuf),
     /// Print the device and inode numbers of these paths.
     FileIds(Vec<PathBuf>),
 }
@@ -43,6 +51,15 @@ pub(super) struct ServeArguments {
     pub(super) git_identity: GitIdentity,
 }
 
+/// Where a pod is launched.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct PodArguments {
+    /// Where the launcher connects.
+    pub(super) socket: PathBuf,
+    /// How long to wait for the launcher; `None` for ever.
+    pub(super) wait: Option<Duration>,
+}
+
 /// The use of the standard streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StandardStreams {
@@ -59,10 +76,18 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Kee
     if task == "--version" {
         return Ok(KeeperTask::Version);
     }
+    if task == "checksum" {
+        return Ok(KeeperTask::Checksum);
+    }
+    if task == "install" {
+        let at = arguments.next().ok_or_else(|| wrong("`install` requires a path"))?;
+        return Ok(KeeperTask::Install(at.into()));
+    }
     if task == "file-ids" {
         return Ok(KeeperTask::FileIds(arguments.map(PathBuf::from).collect()));
     }
     let (mut socket, mut token, mut ttl, mut directory, mut git_config) = (None, None, None, None, None);
+    let mut wait = None;
     let mut git_identity = GitIdentity::default();
     let mut standard_streams = StandardStreams::Unused;
     while let Some(name) = arguments.next() {
@@ -79,16 +104,15 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Kee
             Some("--git-config") => git_config = Some(PathBuf::from(value)),
             Some("--git-name") => git_identity.name = Some(text()?.to_owned()),
             Some("--git-email") => git_identity.email = Some(text()?.to_owned()),
-            Some("--ttl") => {
-                let seconds = text()?.parse().map_err(|_| wrong("invalid `--ttl`: use a number of seconds"))?;
-                ttl = Some(Duration::from_secs(seconds));
-            }
+            Some("--ttl") => ttl = Some(seconds("--ttl", text()?)?),
+            Some("--wait") => wait = Some(seconds("--wait", text()?)?),
             _ => return Err(wrong(&format!("unknown option `{}`", name.display()))),
         }
     }
     let socket = socket.ok_or_else(|| wrong("`--socket` is required"))?;
     match task.to_str() {
         Some("connect") => Ok(KeeperTask::Connect { socket }),
+        Some("pod") => Ok(KeeperTask::Pod(PodArguments { socket, wait })),
         Some("serve") => Ok(KeeperTask::Serve(ServeArguments {
             socket,
             token: token.ok_or_else(|| wrong("`--token-sha256` is required"))?,
@@ -100,6 +124,11 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Kee
         })),
         _ => Err(wrong(&format!("unknown command `{}`", task.display()))),
     }
+}
+
+fn seconds(option: &str, text: &str) -> Result<Duration> {
+    let seconds = text.parse().map_err(|_| wrong(&format!("invalid `{option}`: use a number of seconds")))?;
+    Ok(Duration::from_secs(seconds))
 }
 
 fn wrong(why: &str) -> Error {
@@ -120,6 +149,8 @@ mod tests {
         assert!(matches!(parsed(""), Ok(KeeperTask::Launched)));
         assert!(matches!(parsed("--version"), Ok(KeeperTask::Version)));
         assert!(matches!(parsed("connect --socket /s"), Ok(KeeperTask::Connect { .. })));
+        let KeeperTask::Pod(pod) = parsed("pod --socket /s --wait 5").unwrap() else { panic!("not a pod") };
+        assert_eq!(pod, PodArguments { socket: "/s".into(), wait: Some(Duration::from_secs(5)) });
         let serve =
             parsed(&format!("serve --socket /s --token-sha256 {hash} --directory /d --attached --ttl 60")).unwrap();
         let KeeperTask::Serve(place) = serve else { panic!("{serve:?}") };
@@ -128,7 +159,15 @@ mod tests {
         let KeeperTask::Serve(place) = parsed(&git).unwrap() else { panic!("{git}") };
         assert_eq!(place.git_config, Some("/c".into()));
         assert_eq!(place.git_identity, GitIdentity { name: Some("Ada".into()), email: None });
-        for line in ["serve", "serve --socket", "serve --socket /s", "dance --socket /s", "connect --sock /s"] {
+        for line in [
+            "serve",
+            "serve --socket",
+            "serve --socket /s",
+            "dance --socket /s",
+            "pod --wait x",
+            "install",
+            "connect --sock /s",
+        ] {
             assert_eq!(parsed(line).unwrap_err().kind(), ErrorKind::InvalidArgument, "{line}");
         }
     }

@@ -16,7 +16,8 @@ use workden_wire::TokenHash;
 
 use super::{
     arguments::{ServeArguments, StandardStreams},
-    launch_config, lease,
+    launch_config,
+    lease::{self, Entrances},
     lifetime::{self, EndConditions, LauncherStream},
     runtime,
 };
@@ -39,7 +40,8 @@ pub(super) fn run(place: ServeArguments) -> Result<()> {
             StandardStreams::Unused => None,
             StandardStreams::Attached => Some(attached(place.token.clone())?),
         };
-        lifetime::serve_until_end(keeper, attached, Some((listener, place.token)), ends).await
+        let entrances = Entrances { token: place.token, socket: Some(listener), port: None, tls: None };
+        lifetime::serve_until_end(keeper, attached, Some(entrances), ends).await
     });
     runtime.shutdown_background();
     let _ = std::fs::remove_file(&place.socket);

@@ -20,7 +20,8 @@ use workden_core::{Error, ErrorKind, Result};
 use workden_wire::{LaunchTarget, Lifetime, Reply, ServeOptions, TokenHash, read_launch, write_reply};
 
 use super::{
-    launch_config, lease,
+    launch_config,
+    lease::{self, Entrances},
     lifetime::{self, EndConditions, LauncherStream},
     runtime,
 };
@@ -41,8 +42,8 @@ pub(super) fn run() -> Result<()> {
 struct PreparedKeeper {
     keeper: Arc<Keeper>,
     runtime: Runtime,
-    /// The socket of a leased sandbox, and its token.
-    lease: Option<(UnixListener, TokenHash)>,
+    /// The socket of a leased sandbox.
+    lease: Option<Entrances>,
     ends: EndConditions,
 }
 
@@ -53,6 +54,9 @@ fn prepare() -> Result<PreparedKeeper> {
     let (mut token, mut directory) = (None, None);
     match &launch.lifetime {
         Lifetime::Owned => ends.with_stream = true,
+        Lifetime::Pod(_) => {
+            return Err(Error::new(ErrorKind::InvalidArgument, "a launch for a pod requires the keeper of a pod"));
+        }
         Lifetime::Leased { ttl, socket, token_sha256, directory: own } => {
             directory.clone_from(own);
             ends.lease = Some(*ttl);
@@ -71,7 +75,10 @@ fn prepare() -> Result<PreparedKeeper> {
     let config = launch_config::prepare(launch.target, owner, directory)?;
     (ends.wall_clock, ends.idle) = (config.wall_clock, config.idle);
     let lease = match token {
-        Some(token) => Some((UnixListener::from(taken(rustix::stdio::stdout())?), token)),
+        Some(token) => {
+            let socket = Some(UnixListener::from(taken(rustix::stdio::stdout())?));
+            Some(Entrances { token, socket, port: None, tls: None })
+        }
         None => None,
     };
     let runtime = runtime::build()?;

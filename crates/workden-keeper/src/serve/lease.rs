@@ -1,7 +1,10 @@
-//! Serves a socket to several clients with a token, and tracks how long there has been none. A connection counts as a
-//! client, and holds the lease, from its first admitted call on.
+//! Serves a socket, and in a pod a port, to several clients with a token, and tracks how long there has been none. A
+//! connection counts as a client, and holds the lease, from its first admitted call on.
 
 use std::{
+    future::pending,
+    io,
+    net::TcpListener,
     os::unix::{fs::FileTypeExt, net::UnixListener},
     path::Path,
     pin::pin,
@@ -14,15 +17,19 @@ use std::{
 
 use rustix::{fs::Mode, process::umask};
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
     sync::Notify,
     task::yield_now,
     time::{Instant, sleep},
 };
+use tokio_rustls::TlsAcceptor;
 use workden_core::{Error, ErrorKind, Result, Sandbox};
-use workden_wire::{ServeOptions, TokenHash};
+use workden_wire::{Reply, ServeOptions, TokenHash, write_reply};
 
-use super::pending::PendingConnections;
+use super::{
+    client_stream::ClientStream,
+    pending::{Peer, PendingConnections},
+};
 
 /// The interval at which a silent client is asked whether it is still there.
 const HEARTBEAT: Duration = Duration::from_secs(20);
@@ -129,37 +136,88 @@ pub(super) fn options(token: TokenHash) -> ServeOptions {
     ServeOptions::default().token(token).heartbeat(HEARTBEAT)
 }
 
+/// Where clients connect.
+pub(super) struct Entrances {
+    pub(super) token: TokenHash,
+    pub(super) socket: Option<UnixListener>,
+    pub(super) port: Option<TcpListener>,
+    /// Clients connect over TLS, because a relay or a network is between them and the keeper.
+    pub(super) tls: Option<TlsAcceptor>,
+}
+
 /// Serves clients with the token, for ever.
-pub(super) async fn serve(
-    listener: UnixListener,
-    token: TokenHash,
-    sandbox: Arc<dyn Sandbox>,
-    clients: Arc<Clients>,
-) -> Result<()> {
-    let listener = tokio::net::UnixListener::from_std(listener).map_err(|error| {
+pub(super) async fn serve(entrances: Entrances, sandbox: Arc<dyn Sandbox>, clients: Arc<Clients>) -> Result<()> {
+    let failed = |error: io::Error| {
         Error::new(ErrorKind::Io, format!("cannot watch the socket of the keeper: {}", error.kind()))
-    })?;
+    };
+    let Entrances { token, socket, port, tls } = entrances;
+    let socket = socket.map(tokio::net::UnixListener::from_std).transpose().map_err(failed)?;
+    let port = port.map(tokio::net::TcpListener::from_std).transpose().map_err(failed)?;
     let mut waiting = PendingConnections::default();
     loop {
-        let Ok((stream, _)) = listener.accept().await else {
+        let accepted = tokio::select! {
+            accepted = accept_local(socket.as_ref()) => accepted,
+            accepted = accept_remote(port.as_ref()) => accepted,
+        };
+        let Ok((stream, peer)) = accepted else {
             // Out of descriptors: wait until some are free.
             sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let wait = waiting.enter(stream.peer_cred().ok().and_then(|peer| peer.pid()));
+        let wait = waiting.enter(peer);
         let (clients, sandbox, options) = (Arc::clone(&clients), Arc::clone(&sandbox), options(token.clone()));
+        let tls = tls.clone();
         tokio::spawn(async move {
             let mut over = pin!(wait.over());
             // Nothing is allocated for a connection that sends nothing or is evicted at once, so that a flood costs
             // little.
-            tokio::select! {
+            let first = tokio::select! {
                 biased;
                 () = &mut over => return,
-                _ = stream.readable() => {}
+                first = stream.first_byte() => first,
+            };
+            let Some(tls) = tls else { return clients.serve(sandbox, stream, options, over).await };
+            match first {
+                None => return,
+                // A launch is a line of JSON, and TLS does not start like this.
+                Some(b'{') => return refuse_launch(stream).await,
+                Some(_) => {}
             }
-            clients.serve(sandbox, stream, options, over).await;
+            let secured = tokio::select! {
+                biased;
+                () = &mut over => return,
+                secured = tls.accept(stream) => secured,
+            };
+            match secured {
+                Ok(stream) => clients.serve(sandbox, stream, options, over).await,
+                Err(error) => tracing::debug!(%error, "TLS failed"),
+            }
         });
         // An evicted connection is closed before the next one is accepted.
         yield_now().await;
+    }
+}
+
+async fn accept_local(listener: Option<&tokio::net::UnixListener>) -> io::Result<(ClientStream, Peer)> {
+    let Some(listener) = listener else { return pending().await };
+    let (stream, _) = listener.accept().await?;
+    let process = stream.peer_cred().ok().and_then(|peer| peer.pid());
+    Ok((ClientStream::Local(stream), Peer::Process(process)))
+}
+
+async fn accept_remote(listener: Option<&tokio::net::TcpListener>) -> io::Result<(ClientStream, Peer)> {
+    let Some(listener) = listener else { return pending().await };
+    let (stream, address) = listener.accept().await?;
+    // Calls are small, and each waits for its answer.
+    stream.set_nodelay(true)?;
+    Ok((ClientStream::Remote(stream), Peer::Address(address.ip())))
+}
+
+/// Tells a second launcher that the keeper has been launched.
+async fn refuse_launch(mut stream: ClientStream) {
+    let error = Error::new(ErrorKind::Conflict, "another launcher has configured this keeper");
+    let mut line = Vec::new();
+    if write_reply(&mut line, &Reply::Refused(error)).is_ok() {
+        let _ = stream.write_all(&line).await;
     }
 }

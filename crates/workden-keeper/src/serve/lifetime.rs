@@ -1,22 +1,17 @@
 //! The lifetime of a keeper: it serves and reaps until one of its end conditions is met, and then ends everything
 //! that it started.
 
-use std::{
-    future::pending,
-    os::{fd::OwnedFd, unix::net::UnixListener},
-    sync::Arc,
-    time::Duration,
-};
+use std::{future::pending, os::fd::OwnedFd, sync::Arc, time::Duration};
 
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     time::{sleep, timeout},
 };
 use workden_core::{Result, Sandbox};
-use workden_wire::{ServeOptions, TokenHash};
+use workden_wire::ServeOptions;
 
 use super::{
-    lease::{self, Clients},
+    lease::{self, Clients, Entrances},
     signals::Signals,
 };
 use crate::{keeper::Keeper, sys};
@@ -49,15 +44,15 @@ pub(super) struct LauncherStream<S> {
 pub(super) async fn serve_until_end<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     keeper: Arc<Keeper>,
     stream: Option<LauncherStream<S>>,
-    lease: Option<(UnixListener, TokenHash)>,
+    entrances: Option<Entrances>,
     ends: EndConditions,
 ) -> Result<()> {
     let clients = Clients::new();
     let sandbox: Arc<dyn Sandbox> = Arc::clone(&keeper) as _;
     let mut own_stream = tokio::spawn(own_stream(Arc::clone(&sandbox), stream, Arc::clone(&clients)));
     let shared = async {
-        match lease {
-            Some((listener, token)) => lease::serve(listener, token, sandbox, Arc::clone(&clients)).await,
+        match entrances {
+            Some(entrances) => lease::serve(entrances, sandbox, Arc::clone(&clients)).await,
             None => pending().await,
         }
     };
@@ -101,7 +96,7 @@ async fn owner_gone(owner: Option<OwnedFd>) {
     }
 }
 
-async fn after(time: Option<Duration>) {
+pub(super) async fn after(time: Option<Duration>) {
     match time {
         Some(time) => sleep(time).await,
         None => pending().await,

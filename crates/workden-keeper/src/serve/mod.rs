@@ -2,20 +2,26 @@
 //!
 //! - Without arguments it was started by a launcher: its standard input is the stream.
 //! - `serve` serves a socket in a container.
+//! - `pod` waits for a launcher on a socket in a pod, and then serves that socket and a port.
 //! - `file-ids` prints the device and inode number of paths, and whether they are empty.
+//! - `checksum` prints the checksum of the program, and `install` copies it.
 //! - `connect` is a relay between its standard streams and such a socket.
 
 mod arguments;
+mod client_stream;
 mod container;
 mod file_ids;
 mod launch_config;
 mod launched;
 mod lease;
 mod lifetime;
+mod own_file;
 mod pending;
+mod pod;
 mod relay;
 mod runtime;
 mod signals;
+mod tls;
 
 use std::{ffi::OsString, io::Write, process::ExitCode};
 
@@ -30,7 +36,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         KeeperTask::Version => version(),
         KeeperTask::Launched => launched::run(),
         KeeperTask::Serve(place) => container::run(place),
+        KeeperTask::Pod(pod) => pod::run(&pod),
         KeeperTask::Connect { socket } => relay::run(&socket),
+        KeeperTask::Checksum => own_file::checksum(),
+        KeeperTask::Install(at) => own_file::install(&at),
         KeeperTask::FileIds(places) => file_ids::run(&places),
     });
     match done {

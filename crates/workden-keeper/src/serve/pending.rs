@@ -1,10 +1,10 @@
 //! Connections that have not shown the token yet.
 //!
 //! Any process in the sandbox may be able to connect, so pending connections are limited: they hold no lease, take no
-//! slot of a client, are few at a time and time out soon. When there are too many, the process with the most loses
-//! its oldest: a flood evicts itself, and an honest client gets in.
+//! slot of a client, are few at a time and time out soon. When there are too many, the peer with the most loses its
+//! oldest: a flood evicts itself, and an honest client gets in.
 
-use std::{collections::BTreeMap, convert::Infallible, time::Duration};
+use std::{collections::BTreeMap, convert::Infallible, net::IpAddr, time::Duration};
 
 use tokio::{sync::oneshot, time::timeout};
 
@@ -19,10 +19,18 @@ pub(super) struct PendingConnections {
     slots: Vec<PendingSlot>,
 }
 
+/// The other side of a connection, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Peer {
+    /// A process in the sandbox.
+    Process(Option<i32>),
+    /// An address of the network. All processes of the sandbox have the same.
+    Address(IpAddr),
+}
+
 #[derive(Debug)]
 struct PendingSlot {
-    /// The process of the connection, if known.
-    process: Option<i32>,
+    peer: Peer,
     /// Dropping it ends the wait. It is closed when the wait is over.
     hold: oneshot::Sender<Infallible>,
 }
@@ -38,26 +46,26 @@ impl PendingWait {
 }
 
 impl PendingConnections {
-    /// Adds a connection of this process, and evicts another if there are too many.
-    pub(super) fn enter(&mut self, process: Option<i32>) -> PendingWait {
+    /// Adds a connection of this peer, and evicts another if there are too many.
+    pub(super) fn enter(&mut self, peer: Peer) -> PendingWait {
         self.slots.retain(|slot| !slot.hold.is_closed());
         if self.slots.len() >= SLOTS {
             let goes = self.one_too_many();
             self.slots.remove(goes);
         }
         let (hold, wait) = oneshot::channel();
-        self.slots.push(PendingSlot { process, hold });
+        self.slots.push(PendingSlot { peer, hold });
         PendingWait(wait)
     }
 
-    /// Returns the oldest connection of the process with the most.
+    /// Returns the oldest connection of the peer with the most.
     fn one_too_many(&self) -> usize {
-        let mut of_process = BTreeMap::<_, usize>::new();
+        let mut of_peer = BTreeMap::<_, usize>::new();
         for slot in &self.slots {
-            *of_process.entry(slot.process).or_default() += 1;
+            *of_peer.entry(slot.peer).or_default() += 1;
         }
-        let most = of_process.values().max();
-        self.slots.iter().position(|slot| of_process.get(&slot.process) == most).unwrap_or_default()
+        let most = of_peer.values().max();
+        self.slots.iter().position(|slot| of_peer.get(&slot.peer) == most).unwrap_or_default()
     }
 }
 
@@ -72,7 +80,7 @@ mod tests {
     #[test]
     fn the_oldest_goes_when_all_are_of_one_process() {
         let mut pending = PendingConnections::default();
-        let mut waits: Vec<_> = (0..SLOTS + 2).map(|_| pending.enter(Some(7))).collect();
+        let mut waits: Vec<_> = (0..SLOTS + 2).map(|_| pending.enter(Peer::Process(Some(7)))).collect();
         let over: Vec<_> = waits.iter_mut().map(is_over).collect();
         assert_eq!(over.iter().filter(|over| **over).count(), 2);
         assert!(over[0] && over[1]);
@@ -81,12 +89,12 @@ mod tests {
     #[test]
     fn a_flood_of_one_process_closes_its_own() {
         let mut pending = PendingConnections::default();
-        let mut honest = pending.enter(Some(1));
-        let flood: Vec<_> = (0..10 * SLOTS).map(|_| pending.enter(Some(2))).collect();
+        let mut honest = pending.enter(Peer::Process(Some(1)));
+        let flood: Vec<_> = (0..10 * SLOTS).map(|_| pending.enter(Peer::Process(Some(2)))).collect();
         assert!(!is_over(&mut honest));
         assert_eq!(pending.slots.len(), SLOTS);
         drop(flood);
-        let _next = pending.enter(Some(2));
+        let _next = pending.enter(Peer::Process(Some(2)));
         assert_eq!(pending.slots.len(), 2, "who does not wait any more has no slot");
     }
 }

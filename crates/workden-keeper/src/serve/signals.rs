@@ -46,6 +46,10 @@ impl Signals {
         Ok(Self { children: listen(SignalKind::child())?, ending })
     }
 
+    pub(super) async fn told_to_end(&mut self) {
+        self.ending.told().await;
+    }
+
     pub(super) async fn reap_until_told_to_end(&mut self, keeper: &Keeper) {
         loop {
             tokio::select! {

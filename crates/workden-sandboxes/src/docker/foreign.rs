@@ -10,8 +10,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use workden_core::{Error, ErrorKind, Result};
 use workden_wire::TokenHash;
 
-use super::{Daemon, keepers::KeeperFile, program, stream::ProgramStream};
-use crate::token;
+use super::{Daemon, program, stream::ProgramStream};
+use crate::{container_keepers::KeeperFile, token};
 
 /// Directories to try for the keeper, in this order.
 const PLACES: [&str; 5] = ["/tmp", "/var/tmp", "/run", "/dev/shm", "/"];

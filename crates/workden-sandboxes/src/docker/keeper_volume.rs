@@ -13,7 +13,8 @@ use bytes::Bytes;
 use tokio::time::{Instant, sleep};
 use workden_core::{Error, ErrorKind, Result};
 
-use super::{Daemon, errors, keepers::KeeperFile, labels, removal};
+use super::{Daemon, errors, labels, removal};
+use crate::container_keepers::KeeperFile;
 
 /// How long another process may take to fill a volume.
 const FILLING_TIME: Duration = Duration::from_secs(30);

@@ -29,7 +29,6 @@ mod errors;
 mod foreign;
 mod images;
 mod keeper_volume;
-mod keepers;
 mod labels;
 mod launcher;
 mod leftovers;
@@ -51,7 +50,6 @@ pub use builder::DockerSandboxBuilder;
 use container::{Container, ContainerChoice, ImageOptions};
 pub use daemon::Daemon;
 pub use images::{BuiltImage, Images};
-pub use keepers::ContainerKeepers;
 pub use launcher::DockerLauncher;
 pub use leftovers::{Leftover, Leftovers};
 pub use plan::{ContainerUser, Init, Privileges, RootAccess, WhenItEnds};
@@ -59,6 +57,7 @@ pub use progress::{BuildProgress, OnProgress};
 pub use prune::Pruned;
 use workden_core::Result;
 
+pub use crate::container_keepers::ContainerKeepers;
 use crate::{delegate, reconnecting::ReconnectingSandbox};
 
 /// A sandbox in a container. It starts when first needed, and ends when it is stopped. When it is dropped instead, it

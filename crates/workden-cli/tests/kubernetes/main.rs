@@ -1,0 +1,18 @@
+//! Pods of a real cluster: the conformance suite over each way to a keeper, starts that fail, and ends. Nothing of
+//! Kubernetes is mocked.
+//!
+//! `cargo xtask kubernetes -- cargo test -p workden-cli --test kubernetes` starts a cluster with the images that these
+//! tests use. Whatever a test creates in it has a unique name, and is removed when the test ends.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod conforming;
+mod ending;
+mod places;
+mod secrecy;
+mod sessions;
+mod starting;
+
+#[path = "../shared/checks.rs"]
+mod checks;

@@ -1,0 +1,96 @@
+//! `Access`: what a client needs to use the keeper of a pod, and the Secret that shares it with other processes.
+//!
+//! Invariant: the Secret of a pod exists only after the keeper was launched with what it holds.
+
+use std::{collections::BTreeMap, fmt};
+
+use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::OwnerReference};
+use kube::api::{ObjectMeta, PostParams};
+use rcgen::{CertificateParams, KeyPair};
+use workden_core::{Error, ErrorKind, Result};
+
+use super::{
+    cluster::{Cluster, patiently},
+    errors, labels,
+};
+use crate::token;
+
+const TOKEN: &str = "token";
+const CERTIFICATE: &str = "certificate";
+
+/// The token and the certificate of a keeper.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Access {
+    pub(super) token: String,
+    /// In PEM.
+    pub(super) certificate: String,
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Access")
+    }
+}
+
+impl Access {
+    /// The name in every certificate. Clients recognise the certificate itself.
+    pub(super) const NAME: &str = "keeper.workden.internal";
+
+    /// Returns a new token and certificate, and the private key of the certificate.
+    pub(super) fn random() -> Result<(Self, String)> {
+        let failed = |_| Error::new(ErrorKind::Io, "cannot create a certificate for the keeper");
+        let key = KeyPair::generate().map_err(failed)?;
+        let params = CertificateParams::new([Self::NAME.to_owned()]).map_err(failed)?;
+        let certificate = params.self_signed(&key).map_err(failed)?.pem();
+        Ok((Self { token: token::random()?, certificate }, key.serialize_pem()))
+    }
+
+    /// Reads the Secret of a pod; `None` before the keeper was launched.
+    pub(super) async fn read(cluster: &Cluster, pod: &str) -> Result<Option<Self>> {
+        let secrets = cluster.secrets().await?;
+        match patiently(|| secrets.get_opt(pod)).await {
+            Ok(secret) => Ok(secret.and_then(|secret| Self::of(&secret))),
+            Err(error) => Err(errors::failed(&format!("read the secret `{pod}`"), &error)),
+        }
+    }
+
+    /// Shares it with other processes. The Secret belongs to the pod, and is deleted with it.
+    pub(super) async fn share(&self, cluster: &Cluster, pod: &str, uid: &str) -> Result<()> {
+        let data = [(TOKEN, &self.token), (CERTIFICATE, &self.certificate)];
+        let data = data.map(|(name, value)| (name.to_owned(), ByteString(value.clone().into_bytes())));
+        let owner = OwnerReference {
+            api_version: "v1".to_owned(),
+            kind: "Pod".to_owned(),
+            name: pod.to_owned(),
+            uid: uid.to_owned(),
+            ..OwnerReference::default()
+        };
+        let secret = Secret {
+            metadata: ObjectMeta {
+                name: Some(pod.to_owned()),
+                labels: Some(labels::ours()),
+                owner_references: Some(vec![owner]),
+                ..ObjectMeta::default()
+            },
+            data: Some(BTreeMap::from(data)),
+            immutable: Some(true),
+            type_: Some("workden.dev/keeper".to_owned()),
+            ..Secret::default()
+        };
+        let secrets = cluster.secrets().await?;
+        let params = PostParams::default();
+        let made = patiently(|| secrets.create(&params, &secret)).await;
+        match made {
+            Ok(_) => Ok(()),
+            // The answer to an earlier attempt was lost.
+            Err(error) if errors::exists_already(&error) => Ok(()),
+            Err(error) => Err(errors::failed(&format!("create the secret `{pod}`"), &error)),
+        }
+    }
+
+    fn of(secret: &Secret) -> Option<Self> {
+        let data = secret.data.as_ref()?;
+        let text = |name: &str| String::from_utf8(data.get(name)?.0.clone()).ok();
+        Some(Self { token: text(TOKEN)?, certificate: text(CERTIFICATE)? })
+    }
+}

@@ -1,0 +1,291 @@
+//! `KubernetesSandboxBuilder`: the options of a pod.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use k8s_openapi::api::core::v1::{Pod, Toleration};
+use workden_core::{
+    Error, ErrorKind, Result,
+    sandbox::{CommandFacts, Network},
+};
+
+use super::{
+    Cluster, KubernetesSandbox, Reach, WhenStopped, WorkspaceVolume,
+    plan::PodPlan,
+    pod::{PodChoice, PodSettings, SandboxPod},
+    starting::StartTimes,
+};
+use crate::{SandboxOptions, container_keepers::ContainerKeepers, options::common_options};
+
+/// Where commands start when no option sets a directory.
+const WORKSPACE: &str = "/workspace";
+/// How long a pod lives without a connection: a named one, and any other.
+const LEASE_OF_NAMED: Duration = Duration::from_secs(3600);
+const LEASE: Duration = Duration::from_secs(120);
+/// How long a pod may take to start.
+const START_TIME: Duration = Duration::from_secs(60);
+/// How long a pod may wait for a node.
+const SCHEDULE_TIME: Duration = Duration::from_secs(5);
+
+/// The options of a [`KubernetesSandbox`]: those that all sandboxes have, and its own.
+#[derive(Clone, Debug, Default)]
+#[must_use = "nothing happens before `build`"]
+pub struct KubernetesSandboxBuilder {
+    pub(crate) options: SandboxOptions,
+    cluster: Option<Cluster>,
+    keepers: Option<ContainerKeepers>,
+    keeper_image: Option<String>,
+    image: Option<String>,
+    template: Option<Pod>,
+    name: Option<String>,
+    labels: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
+    service_account: Option<String>,
+    node_selector: BTreeMap<String, String>,
+    tolerations: Vec<Toleration>,
+    runtime_class: Option<String>,
+    workspace: WorkspaceVolume,
+    pull_secrets: Vec<String>,
+    start_timeout: Option<Duration>,
+    scheduling_timeout: Option<Duration>,
+    reach: Option<Reach>,
+    when_stopped: WhenStopped,
+}
+
+common_options!(KubernetesSandboxBuilder);
+
+impl KubernetesSandboxBuilder {
+    /// Sets the cluster and the namespace. By default the environment selects them.
+    pub fn cluster(mut self, cluster: Cluster) -> Self {
+        self.cluster = Some(cluster);
+        self
+    }
+
+    /// Sets the static keepers that are streamed into pods. By default [`ContainerKeepers::found`] finds them.
+    pub fn keepers(mut self, keepers: ContainerKeepers) -> Self {
+        self.keepers = Some(keepers);
+        self
+    }
+
+    /// Sets an image whose entry point is the keeper. An init container copies it from there, and no keeper is
+    /// streamed in: the image of the commands then needs no shell.
+    pub fn keeper_image(mut self, image: impl Into<String>) -> Self {
+        self.keeper_image = Some(image.into());
+        self
+    }
+
+    /// Sets the image in which commands run.
+    pub fn image(mut self, image: impl Into<String>) -> Self {
+        self.image = Some(image.into());
+        self
+    }
+
+    /// Merges a pod over the default one. Its container of the name `workden` is the one in which commands run; what
+    /// makes the keeper the first process stays.
+    pub fn pod_template(mut self, template: Pod) -> Self {
+        self.template = Some(template);
+        self
+    }
+
+    /// Sets a name by which the pod is found again. An existing pod of this name is used.
+    pub fn pod_name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Adds a label to the pod.
+    pub fn label(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.labels.insert(name.into(), value.into());
+        self
+    }
+
+    /// Adds an annotation to the pod.
+    pub fn annotation(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.annotations.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets the service account of the pod. Its token is not mounted.
+    pub fn service_account(mut self, name: impl Into<String>) -> Self {
+        self.service_account = Some(name.into());
+        self
+    }
+
+    /// Selects nodes with this label.
+    pub fn node_selector(mut self, label: impl Into<String>, value: impl Into<String>) -> Self {
+        self.node_selector.insert(label.into(), value.into());
+        self
+    }
+
+    /// Tolerates a taint of nodes.
+    pub fn toleration(mut self, toleration: Toleration) -> Self {
+        self.tolerations.push(toleration);
+        self
+    }
+
+    /// Sets the runtime class, such as that of gVisor or Kata.
+    pub fn runtime_class(mut self, name: impl Into<String>) -> Self {
+        self.runtime_class = Some(name.into());
+        self
+    }
+
+    /// Sets where the files of the work directory are.
+    pub fn workspace(mut self, volume: WorkspaceVolume) -> Self {
+        self.workspace = volume;
+        self
+    }
+
+    /// Adds a secret with credentials for the registry of the image.
+    pub fn image_pull_secret(mut self, name: impl Into<String>) -> Self {
+        self.pull_secrets.push(name.into());
+        self
+    }
+
+    /// Sets how long the pod may take to start; 60 s by default.
+    pub fn start_timeout(mut self, most: Duration) -> Self {
+        self.start_timeout = Some(most);
+        self
+    }
+
+    /// Sets how long the pod may wait until a node can take it; 5 s by default. A cluster that adds nodes on demand
+    /// needs minutes.
+    pub fn scheduling_timeout(mut self, most: Duration) -> Self {
+        self.scheduling_timeout = Some(most);
+        self
+    }
+
+    /// Sets the only way by which the keeper is reached. By default it is the first that works.
+    pub fn reach(mut self, way: Reach) -> Self {
+        self.reach = Some(way);
+        self
+    }
+
+    /// Sets what happens to the pod when the sandbox is stopped. By default it is deleted.
+    pub fn when_stopped(mut self, what: WhenStopped) -> Self {
+        self.when_stopped = what;
+        self
+    }
+
+    /// Returns where commands start and files are.
+    #[must_use]
+    pub fn directory(&self) -> String {
+        self.options.work_dir.as_ref().map_or_else(|| WORKSPACE.to_owned(), ToString::to_string)
+    }
+
+    /// Returns what a model should know about commands in this sandbox.
+    #[must_use]
+    pub fn facts(&self) -> CommandFacts {
+        // Policies of the cluster decide what commands reach.
+        CommandFacts::new().network(None)
+    }
+
+    /// Returns the sandbox. The pod starts with the first call; [`KubernetesSandbox::start`] starts it now.
+    ///
+    /// # Errors
+    ///
+    /// When no image is set, or a value is invalid or not supported in a pod.
+    pub fn build(self) -> Result<KubernetesSandbox> {
+        let choice = PodChoice::New { plan: Arc::new(self.plan()?), name: self.name.clone() };
+        let pod = SandboxPod::new(self.cluster_or_usual(), self.keepers_or_found(), choice, self.settings());
+        Ok(KubernetesSandbox::of(pod))
+    }
+
+    /// Checks the options as far as possible before the start.
+    ///
+    /// # Errors
+    ///
+    /// The first invalid value; also when no image is set.
+    pub fn check(&self) -> Result<()> {
+        self.plan().map(drop)
+    }
+
+    pub(super) fn cluster_or_usual(&self) -> Cluster {
+        self.cluster.clone().unwrap_or_else(|| Cluster::of_environment(&self.options.host))
+    }
+
+    pub(super) fn keepers_or_found(&self) -> ContainerKeepers {
+        let found = || ContainerKeepers::found(&self.options.host, &std::env::current_exe().unwrap_or_default());
+        self.keepers.clone().unwrap_or_else(found)
+    }
+
+    pub(super) fn settings(&self) -> PodSettings {
+        PodSettings {
+            times: StartTimes {
+                start: self.start_timeout.unwrap_or(START_TIME),
+                schedule: self.scheduling_timeout.unwrap_or(SCHEDULE_TIME),
+            },
+            reach: self.reach,
+            when_stopped: self.when_stopped,
+        }
+    }
+
+    pub(super) fn plan(&self) -> Result<PodPlan> {
+        let options = &self.options;
+        options.check()?;
+        SandboxOptions::refuse(
+            "a Kubernetes sandbox",
+            &[
+                ("root", options.root.is_some()),
+                ("mount", !options.mounts.is_empty()),
+                ("masked", !options.masked.is_empty()),
+                ("read_only", !options.read_only.is_empty()),
+                ("pids", options.pids.is_some()),
+            ],
+        )?;
+        let work_dir = self.directory();
+        if work_dir == "/" || work_dir.starts_with("/.workden") || work_dir.contains([':', '\n']) {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("invalid work directory `{work_dir}` in a pod"),
+            )
+            .hint("use an absolute path other than `/`"));
+        }
+        let mut variables = BTreeMap::new();
+        options.env.add_to(&mut variables, &options.host)?;
+        let usual = if self.name.is_some() { LEASE_OF_NAMED } else { LEASE };
+        let plan = PodPlan {
+            image: self.image.clone().unwrap_or_default(),
+            keeper_image: self.keeper_image.clone(),
+            work_dir,
+            workspace: self.workspace.clone(),
+            labels: self.labels.clone(),
+            annotations: self.annotations.clone(),
+            variables,
+            memory: options.memory,
+            cpus: options.cpus,
+            network: options.network.unwrap_or(Network::None),
+            service_account: self.service_account.clone(),
+            node_selector: self.node_selector.clone(),
+            tolerations: self.tolerations.clone(),
+            runtime_class: self.runtime_class.clone(),
+            pull_secrets: self.pull_secrets.clone(),
+            template: self.template.clone(),
+            lease: options.lease.unwrap_or(usual),
+        };
+        plan.pod("any")?;
+        Ok(plan)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use workden_core::sandbox::MountAccess;
+
+    use super::*;
+
+    #[test]
+    fn what_a_pod_cannot_have_is_refused_by_name() {
+        let pod = || KubernetesSandbox::builder().image("debian:12");
+        for (builder, name) in [
+            (pod().root("/srv"), "root"),
+            (pod().mount("/data", "/srv", MountAccess::ReadOnly), "mount"),
+            (pod().masked("/x"), "masked"),
+            (pod().read_only("/x"), "read_only"),
+            (pod().pids(5), "pids"),
+        ] {
+            let error = builder.check().unwrap_err();
+            assert_eq!(error.sentence(), format!("`{name}` is not supported with a Kubernetes sandbox"));
+        }
+        assert!(pod().check().is_ok());
+        assert_eq!(pod().work_dir("/.workden/run").check().unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+}

@@ -1,0 +1,24 @@
+//! Labels and annotations, which identify the pods of workden to every process.
+
+use std::collections::BTreeMap;
+
+/// The tool that manages an object; on every object of workden.
+pub(super) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+/// The value of that label.
+pub(super) const WORKDEN: &str = "workden";
+/// What commands can reach, as the NetworkPolicy selects it.
+pub(super) const NETWORK: &str = "workden.dev/network";
+
+/// The owner of the session that a pod belongs to.
+pub(super) const OWNER: &str = "workden.dev/owner";
+/// A hash of the owner and the session that a pod belongs to.
+pub(super) const SESSION: &str = "workden.dev/session";
+/// The session that a pod belongs to, as an annotation: an id may have characters that a label may not.
+pub(super) const SESSION_ID: &str = "workden.dev/session-id";
+/// The hash of a pod's options, as an annotation: with other options it is another pod.
+pub(super) const MADE_OF: &str = "workden.dev/made-of";
+
+/// Returns the label of every object of workden.
+pub(super) fn ours() -> BTreeMap<String, String> {
+    BTreeMap::from([(MANAGED_BY.to_owned(), WORKDEN.to_owned())])
+}

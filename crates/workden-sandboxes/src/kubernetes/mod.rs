@@ -1,0 +1,91 @@
+//! Pods: sandboxes in a Kubernetes cluster.
+//!
+//! A [`KubernetesSandbox`] is a pod whose first process is a keeper. One stream connects to it, so a call takes one
+//! round trip and behaves as in every other sandbox.
+//!
+//! ```no_run
+//! # async fn example() -> workden_core::Result<()> {
+//! use workden_core::{Sandbox, sandbox::ExecuteRequest};
+//! use workden_sandboxes::{HostEnvironment, kubernetes::KubernetesSandbox};
+//!
+//! let sandbox = KubernetesSandbox::builder()
+//!     .environment_of(HostEnvironment::from_process())
+//!     .image("python:3.12-slim")
+//!     .memory("512M")
+//!     .build()?;
+//! let hello = sandbox.execute(&ExecuteRequest::shell("python3 -c 'print(6 * 7)'")).await?;
+//! println!("{}", hello.output.text());
+//! sandbox.stop().await?;
+//! # Ok(()) }
+//! ```
+
+mod access;
+mod builder;
+mod cluster;
+mod errors;
+mod exec_stream;
+mod http_client;
+mod labels;
+mod launcher;
+mod names;
+mod plan;
+mod pod;
+mod pod_state;
+mod reach;
+mod report;
+mod starting;
+
+use std::sync::Arc;
+
+pub use builder::KubernetesSandboxBuilder;
+pub use cluster::Cluster;
+pub use launcher::KubernetesLauncher;
+pub use plan::WorkspaceVolume;
+use pod::SandboxPod;
+pub use pod::WhenStopped;
+pub use reach::Reach;
+use workden_core::Result;
+
+use crate::{delegate, reconnecting::ReconnectingSandbox};
+
+/// A sandbox in a pod. It starts when first needed, and ends when it is stopped. When it is dropped instead, its pod is
+/// deleted as soon as the cluster receives the request, or ends with its lease.
+#[derive(Debug)]
+pub struct KubernetesSandbox {
+    inner: Arc<ReconnectingSandbox<SandboxPod>>,
+}
+
+impl KubernetesSandbox {
+    /// Returns a builder. It needs an image.
+    pub fn builder() -> KubernetesSandboxBuilder {
+        KubernetesSandboxBuilder::default()
+    }
+
+    fn of(pod: SandboxPod) -> Self {
+        Self { inner: Arc::new(ReconnectingSandbox::new(pod)) }
+    }
+
+    /// Starts the pod now, before the first call.
+    ///
+    /// # Errors
+    ///
+    /// Any reason that prevents the start, in the cluster's own words.
+    pub async fn start(&self) -> Result<()> {
+        self.inner.remote().await.map(|_| ())
+    }
+
+    /// Returns the name of its pod; `None` before the start.
+    #[must_use]
+    pub fn pod_name(&self) -> Option<String> {
+        self.inner.connector.made().map(|made| made.name.clone())
+    }
+}
+
+delegate!(KubernetesSandbox, |this| &this.inner, |answer| answer, {
+    async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
+        self.inner.spawn(request).await
+    }
+    async fn stop(&self) -> Result<()> {
+        self.inner.end().await
+    }
+});

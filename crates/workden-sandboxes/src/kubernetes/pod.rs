@@ -1,0 +1,375 @@
+//! `SandboxPod`: the lifetime of one pod. It is created when first needed, found again by its name, and served by a
+//! keeper, which any of three ways reaches.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{DeleteParams, PostParams, Preconditions};
+use tokio::{
+    io::AsyncWriteExt,
+    sync::OnceCell,
+    time::{Instant, sleep, timeout},
+};
+use workden_core::{Error, ErrorKind, Result, Sandbox, limits, sandbox::Isolation};
+use workden_wire::{Launch, LaunchTarget, Lifetime, PROTOCOL, PodAccess, RemoteSandbox, TokenHash, launch};
+
+use super::{
+    access::Access,
+    cluster::{Cluster, patiently},
+    errors,
+    exec_stream::{self, ExecStream},
+    labels, names,
+    plan::{self, PodPlan},
+    reach::{self, Reach},
+    report,
+    starting::{self, StartTimes},
+};
+use crate::{
+    container_keepers::{ContainerKeepers, KeeperFile},
+    reconnecting::Connector,
+};
+
+/// How long a keeper may take to stop its commands.
+const STOP_TIME: Duration = limits::TERM_TIME.saturating_add(Duration::from_secs(3));
+/// How long a keeper may take from its installation to its first answer.
+const LAUNCH_TIME: Duration = Duration::from_secs(60);
+/// How long another process may take from the launch of a keeper to its Secret.
+const SECRET_TIME: Duration = Duration::from_secs(10);
+/// How long a new namespace may lack its service account.
+const ACCOUNT_TIME: Duration = Duration::from_secs(5);
+
+/// One pod.
+#[derive(Debug)]
+pub(super) struct SandboxPod {
+    pub(super) cluster: Cluster,
+    pub(super) keepers: ContainerKeepers,
+    pub(super) choice: PodChoice,
+    pub(super) settings: PodSettings,
+    made: OnceCell<Made>,
+    /// The way of the current connection.
+    way: Mutex<Option<Reach>>,
+}
+
+/// How a pod is started and reached.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PodSettings {
+    pub(super) times: StartTimes,
+    /// The only way to use; `None` for the first that works.
+    pub(super) reach: Option<Reach>,
+    pub(super) when_stopped: WhenStopped,
+}
+
+/// What happens to the pod of a sandbox that is stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenStopped {
+    /// It is deleted.
+    #[default]
+    Delete,
+    /// It stays, without processes.
+    Keep,
+}
+
+/// Which pod to use.
+#[derive(Clone, Debug)]
+pub(super) enum PodChoice {
+    /// A new one, or the existing one of this name.
+    New { plan: Arc<PodPlan>, name: Option<String> },
+    /// An existing one.
+    Existing(String),
+}
+
+/// An existing pod with a keeper.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    pub(super) name: String,
+    pub(super) uid: String,
+    access: Access,
+}
+
+impl SandboxPod {
+    pub(super) fn new(cluster: Cluster, keepers: ContainerKeepers, choice: PodChoice, settings: PodSettings) -> Self {
+        Self { cluster, keepers, choice, settings, made: OnceCell::new(), way: Mutex::default() }
+    }
+
+    /// Returns the pod, if it was created or found.
+    pub(super) fn made(&self) -> Option<&Made> {
+        self.made.get()
+    }
+
+    /// Finds or creates the pod, and launches its keeper.
+    async fn provide(&self) -> Result<Made> {
+        let (plan, name) = match &self.choice {
+            PodChoice::Existing(name) => return self.existing(name).await,
+            PodChoice::New { plan, name } => (plan, name),
+        };
+        let is_shared = name.is_some();
+        let name = match name {
+            Some(name) => name.clone(),
+            None => names::random()?,
+        };
+        let (pod, is_new) = self.create(plan, &name).await?;
+        let uid = pod.metadata.uid.unwrap_or_default();
+        let launched = self.launched(plan, &name, &uid, is_shared).await;
+        // A name that was chosen here is not another process's.
+        if launched.is_err() && (is_new || !is_shared) {
+            // The error is why it did not start; what cannot be deleted ends with its lease.
+            let _ = delete(&self.cluster, &name, &uid).await;
+        }
+        Ok(Made { name, uid, access: launched? })
+    }
+
+    async fn existing(&self, name: &str) -> Result<Made> {
+        let pods = self.cluster.pods().await?;
+        let pod = patiently(|| pods.get_opt(name)).await;
+        let pod = pod.map_err(|error| errors::failed(&format!("read the pod `{name}`"), &error))?;
+        let missing = || Error::new(ErrorKind::Gone, format!("the sandbox is gone: its pod `{name}` was deleted"));
+        let uid = pod.ok_or_else(missing)?.metadata.uid.unwrap_or_default();
+        starting::why_gone(&self.cluster, name, &uid).await?;
+        match Access::read(&self.cluster, name).await? {
+            Some(access) => Ok(Made { name: name.to_owned(), uid, access }),
+            None => Err(Error::new(ErrorKind::NotFound, format!("the pod `{name}` has no keeper of workden"))),
+        }
+    }
+
+    /// Creates the pod, or returns the existing one of this name, and whether it is new.
+    async fn create(&self, plan: &PodPlan, name: &str) -> Result<(Pod, bool)> {
+        let pods = self.cluster.pods().await?;
+        let pod = plan.pod(name)?;
+        let (params, began) = (PostParams::default(), Instant::now());
+        loop {
+            let error = match patiently(|| pods.create(&params, &pod)).await {
+                Ok(made) => return Ok((made, true)),
+                Err(error) => error,
+            };
+            let what = format!("create the pod `{name}`");
+            if errors::exists_already(&error) {
+                let found = patiently(|| pods.get_opt(name)).await.map_err(|error| errors::failed(&what, &error))?;
+                match found {
+                    Some(found) if found.metadata.deletion_timestamp.is_none() => {
+                        check_options(&pod, &found)?;
+                        return Ok((found, false));
+                    }
+                    // The one before is being deleted.
+                    _ if began.elapsed() < self.settings.times.start => sleep(Duration::from_millis(100)).await,
+                    _ => return Err(errors::failed(&what, &error)),
+                }
+                continue;
+            }
+            let failed = errors::failed(&what, &error);
+            // A namespace gets its service account a moment after it was created.
+            if !failed.sentence().contains("error looking up service account") || began.elapsed() > ACCOUNT_TIME {
+                return Err(failed);
+            }
+            sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    /// Returns the access to the keeper of a pod, which is launched if no process has done so.
+    async fn launched(&self, plan: &PodPlan, name: &str, uid: &str, is_shared: bool) -> Result<Access> {
+        if is_shared && let Some(access) = Access::read(&self.cluster, name).await? {
+            return Ok(access);
+        }
+        starting::running(&self.cluster, name, self.settings.times).await?;
+        match timeout(LAUNCH_TIME, self.launch(plan, name)).await {
+            Ok(Ok(access)) => {
+                if is_shared {
+                    access.share(&self.cluster, name, uid).await?;
+                }
+                Ok(access)
+            }
+            // Another process was faster.
+            Ok(Err(error)) if is_shared && error.kind() == ErrorKind::Conflict => self.shared_access(name).await,
+            Ok(Err(error)) => Err(starting::why_gone(&self.cluster, name, uid).await.err().unwrap_or(error)),
+            Err(_) => {
+                let seconds = LAUNCH_TIME.as_secs();
+                Err(Error::new(
+                    ErrorKind::TimedOut,
+                    format!("starting the keeper in `{name}` timed out after {seconds} s"),
+                ))
+            }
+        }
+    }
+
+    /// Launches the keeper of a pod over one program in it: brings it in if the image does not, and sends its token.
+    async fn launch(&self, plan: &PodPlan, name: &str) -> Result<Access> {
+        let pods = self.cluster.pods().await?;
+        let mut stream = match &plan.keeper_image {
+            Some(_) => exec_stream::run(&pods, name, &plan::relay_words()).await?,
+            None => self.install(name).await?,
+        };
+        let (access, key) = Access::random()?;
+        let told = Launch {
+            protocol: PROTOCOL,
+            target: LaunchTarget::Container {
+                directory: plan.work_dir.clone().into(),
+                environment: std::collections::BTreeMap::new(),
+            },
+            lifetime: Lifetime::Pod(PodAccess {
+                ttl: plan.lease,
+                port: plan::PORT,
+                token_sha256: TokenHash::of(&access.token).to_string(),
+                certificate: access.certificate.clone(),
+                key,
+            }),
+        };
+        match launch(&mut stream, &told).await {
+            Ok(()) => Ok(access),
+            // An answer of the keeper needs no explanation.
+            Err(error) if error.kind() != ErrorKind::Gone => Err(error),
+            Err(error) => Err(with_complaint(error, &stream.complaint().await)),
+        }
+    }
+
+    /// Streams the keeper into a pod, and connects to it.
+    async fn install(&self, name: &str) -> Result<ExecStream> {
+        let keepers = self.keepers.read_all().await?;
+        let pods = self.cluster.pods().await?;
+        let mut stream = exec_stream::run(&pods, name, &plan::installation_words(&keepers)).await?;
+        match send_keeper(&mut stream, &keepers).await {
+            Ok(()) => Ok(stream),
+            Err(why) => {
+                let sentence = format!("cannot install a keeper in the pod `{name}`: {why}");
+                Err(with_complaint(Error::new(ErrorKind::Unsupported, sentence), &stream.complaint().await))
+            }
+        }
+    }
+
+    /// Waits for the Secret of a keeper that another process has launched.
+    async fn shared_access(&self, name: &str) -> Result<Access> {
+        let began = Instant::now();
+        loop {
+            if let Some(access) = Access::read(&self.cluster, name).await? {
+                return Ok(access);
+            }
+            if began.elapsed() > SECRET_TIME {
+                let sentence = format!("the pod `{name}` was launched by a process that has exited");
+                return Err(Error::new(ErrorKind::Gone, sentence).hint("release the session, and create it again"));
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    fn way(&self) -> Option<Reach> {
+        *self.way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Connector for SandboxPod {
+    async fn connect(&self) -> Result<RemoteSandbox> {
+        let made = self.made.get_or_try_init(|| self.provide()).await?;
+        match reach::connect(&self.cluster, &made.name, &made.access, self.settings.reach).await {
+            Ok((remote, way)) => {
+                *self.way.lock().unwrap_or_else(PoisonError::into_inner) = Some(way);
+                Ok(remote)
+            }
+            Err(error) => Err(starting::why_gone(&self.cluster, &made.name, &made.uid).await.err().unwrap_or(error)),
+        }
+    }
+
+    async fn look(&self) -> Result<()> {
+        match self.made.get() {
+            Some(made) => starting::why_gone(&self.cluster, &made.name, &made.uid).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn report(&self, seen: Isolation) -> Result<Isolation> {
+        let Some(made) = self.made.get() else { return Ok(seen) };
+        let pods = self.cluster.pods().await?;
+        let pod = patiently(|| pods.get_opt(&made.name)).await;
+        let pod = pod.map_err(|error| errors::failed(&format!("read the pod `{}`", made.name), &error))?;
+        Ok(pod.map_or(seen.clone(), |pod| report::complete(seen, &pod, self.way())))
+    }
+
+    async fn end(&self, remote: Option<RemoteSandbox>) -> Result<()> {
+        let Some(made) = self.made.get() else { return Ok(()) };
+        if let Some(remote) = remote {
+            // The pod is deleted whatever the keeper answers.
+            let _ = timeout(STOP_TIME, remote.stop()).await;
+        }
+        match self.settings.when_stopped {
+            WhenStopped::Delete => delete(&self.cluster, &made.name, &made.uid).await,
+            WhenStopped::Keep => Ok(()),
+        }
+    }
+}
+
+impl Drop for SandboxPod {
+    /// An unnamed pod cannot be found again: it is deleted now if a runtime still runs. Otherwise its keeper exits when
+    /// its lease ends.
+    fn drop(&mut self) {
+        let is_nameless = matches!(&self.choice, PodChoice::New { name: None, .. });
+        let deletes = is_nameless && self.settings.when_stopped == WhenStopped::Delete;
+        let Some(Made { name, uid, .. }) = self.made.take().filter(|_| deletes) else { return };
+        let cluster = self.cluster.clone();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { delete(&cluster, &name, &uid).await });
+        }
+    }
+}
+
+/// Sends the keeper for the machine that the program in the pod names.
+async fn send_keeper(stream: &mut ExecStream, keepers: &[KeeperFile]) -> std::result::Result<(), String> {
+    let broken = |error: std::io::Error| error.kind().to_string();
+    let machine = stream.line().await.map_err(broken)?;
+    let keeper = keepers.iter().find(|keeper| keeper.machine() == machine);
+    let keeper = keeper.ok_or_else(|| format!("no keeper for the machine `{}`", errors::shown(&machine)))?;
+    stream.write_all(&keeper.content).await.map_err(broken)?;
+    stream.flush().await.map_err(broken)?;
+    match stream.line().await.map_err(broken)?.as_str() {
+        "installed" => Ok(()),
+        other => Err(format!("unexpected answer `{}`", errors::shown(other))),
+    }
+}
+
+/// Rejects an existing pod that was created with other options.
+fn check_options(wanted: &Pod, found: &Pod) -> Result<()> {
+    let made_of = |pod: &Pod| pod.metadata.annotations.as_ref().and_then(|all| all.get(labels::MADE_OF).cloned());
+    if made_of(wanted) == made_of(found) {
+        return Ok(());
+    }
+    let name = found.metadata.name.as_deref().unwrap_or_default();
+    let sentence = format!("another pod `{name}` exists already, which was created with other options");
+    Err(Error::new(ErrorKind::Conflict, sentence)
+        .hint(format!("see `kubectl describe pod {name}`; release its session, or use the same options")))
+}
+
+/// Deletes a pod, unless it is another one of the same name by now.
+pub(super) async fn delete(cluster: &Cluster, name: &str, uid: &str) -> Result<()> {
+    let pods = cluster.pods().await?;
+    let params = DeleteParams {
+        preconditions: Some(Preconditions { uid: Some(uid.to_owned()), resource_version: None }),
+        ..DeleteParams::background()
+    };
+    match patiently(|| pods.delete(name, &params)).await {
+        Ok(_) => Ok(()),
+        Err(error) if matches!(errors::code(&error), Some(404 | 409)) => Ok(()),
+        Err(error) => Err(errors::failed(&format!("delete the pod `{name}`"), &error)),
+    }
+}
+
+/// Deletes the pod of this name. A missing pod is not an error.
+pub(super) async fn delete_named(cluster: &Cluster, name: &str) -> Result<()> {
+    let (pods, params) = (cluster.pods().await?, DeleteParams::background());
+    match patiently(|| pods.delete(name, &params)).await {
+        Ok(_) => Ok(()),
+        Err(error) if errors::is_not_found(&error) => Ok(()),
+        Err(error) => Err(errors::failed(&format!("delete the pod `{name}`"), &error)),
+    }
+}
+
+fn with_complaint(error: Error, said: &str) -> Error {
+    if said.is_empty() {
+        return error;
+    }
+    let told = Error::new(error.kind(), format!("{}: {said}", error.sentence()));
+    match error.hint_text() {
+        Some(hint) => told.hint(hint.to_owned()),
+        None => told,
+    }
+}
