@@ -1,5 +1,7 @@
 //! Sessions in a cluster: any process finds the pod of a session, and one pod is created however many ask for it.
 
+use std::time::Duration;
+
 use futures_util::future::try_join_all;
 use workden_core::{ErrorKind, Sandbox, sandbox::ExecuteRequest};
 use workden_sandboxes::{LaunchRequest, Launcher, SessionId, kubernetes::KubernetesLauncher};
@@ -51,4 +53,21 @@ async fn processes_that_create_a_session_at_once_share_one_pod() {
         launchers[0].remove(&found.name).await.unwrap();
     }
     launchers[0].remove("workden-missing").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_whose_pod_has_ended_gets_a_new_one() {
+    let owner = format!("again-{}", std::process::id());
+    let launcher = launcher(&owner);
+    let wanted = LaunchRequest { idle: Some(Duration::from_secs(1)), ..order("user") };
+    let first = launcher.create(&wanted).await.unwrap();
+    let uid = || kubectl(&["get", "pod", &first.name, "--output", "jsonpath={.metadata.uid}"]);
+    let before = uid();
+    // Its keeper exits when no client has been connected for the lease.
+    drop(first.sandbox);
+    kubectl(&["wait", "pod", &first.name, "--for=jsonpath={.status.phase}=Succeeded", "--timeout=60s"]);
+    let second = launcher.create(&wanted).await.unwrap();
+    assert_eq!(second.sandbox.execute(&ExecuteRequest::shell("true")).await.unwrap().exit_code(), 0);
+    assert_ne!(uid(), before);
+    launcher.remove(&second.name).await.unwrap();
 }

@@ -24,6 +24,7 @@ use super::{
     exec_stream::{self, ExecStream},
     labels, names,
     plan::{self, PodPlan},
+    pod_state::PodState,
     reach::{self, Reach},
     report,
     starting::{self, StartTimes},
@@ -149,12 +150,17 @@ impl SandboxPod {
             if errors::exists_already(&error) {
                 let found = patiently(|| pods.get_opt(name)).await.map_err(|error| errors::failed(&what, &error))?;
                 match found {
-                    Some(found) if found.metadata.deletion_timestamp.is_none() => {
+                    Some(found) if !is_over(&found) => {
                         check_options(&pod, &found)?;
                         return Ok((found, false));
                     }
-                    // The one before is being deleted.
-                    _ if began.elapsed() < self.settings.times.start => sleep(Duration::from_millis(100)).await,
+                    // One that has ended is replaced, and one that is being deleted is waited for.
+                    found if began.elapsed() < self.settings.times.start => {
+                        if let Some(uid) = found.as_ref().and_then(|found| found.metadata.uid.as_deref()) {
+                            delete(&self.cluster, name, uid).await?;
+                        }
+                        sleep(Duration::from_millis(100)).await;
+                    }
                     _ => return Err(errors::failed(&what, &error)),
                 }
                 continue;
@@ -325,6 +331,11 @@ async fn send_keeper(stream: &mut ExecStream, keepers: &[KeeperFile]) -> std::re
         "installed" => Ok(()),
         other => Err(format!("unexpected answer `{}`", errors::shown(other))),
     }
+}
+
+/// Whether a pod has ended, or is being deleted.
+fn is_over(pod: &Pod) -> bool {
+    matches!(PodState::of(pod), PodState::Ended(_))
 }
 
 /// Rejects an existing pod that was created with other options.
