@@ -60,6 +60,11 @@ impl Handler {
         if Path::new(TABLE).join("qemu-aarch64").exists() {
             return Ok(Self { is_ours: false });
         }
+        // An earlier run that was killed has left its entry.
+        let ours = Path::new(TABLE).join(NAME);
+        if ours.exists() {
+            fs::write(&ours, "-1").map_err(|error| format!("cannot remove {}: {error}", ours.display()))?;
+        }
         let magic = r"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00";
         let mask = r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff";
         // `F` opens qemu now, so that it is found in other roots as well.
