@@ -16,3 +16,5 @@ mod starting;
 
 #[path = "../shared/checks.rs"]
 mod checks;
+#[path = "../shared/reused_sandboxes.rs"]
+mod reused_sandboxes;

@@ -9,7 +9,8 @@ async fn commands_cannot_read_the_token() {
     let name = format!("workden-secrecy-{}", std::process::id());
     let sandbox = pod(BUSYBOX).pod_name(&name).build().unwrap();
     sandbox.start().await.unwrap();
-    let encoded = kubectl(&["get", "secret", &name, "-o", "jsonpath={.data.token}"]);
+    let secret = format!("workden-{}", kubectl(&["get", "pod", &name, "-o", "jsonpath={.metadata.uid}"]));
+    let encoded = kubectl(&["get", "secret", &secret, "-o", "jsonpath={.data.token}"]);
     let decode = format!("echo {encoded} | base64 -d");
     let token = sandbox.execute(&ExecuteRequest::shell(&decode)).await.unwrap().output.text().to_string();
     assert_eq!(token.len(), 64);

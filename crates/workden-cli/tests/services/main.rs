@@ -16,5 +16,7 @@ mod checks;
 mod counts;
 #[path = "../shared/processes.rs"]
 mod processes;
+#[path = "../shared/reused_sandboxes.rs"]
+mod reused_sandboxes;
 #[path = "../shared/stalls.rs"]
 mod stalls;

@@ -46,11 +46,11 @@ impl Access {
     }
 
     /// Reads the Secret of a pod; `None` before the keeper was launched.
-    pub(super) async fn read(cluster: &Cluster, pod: &str) -> Result<Option<Self>> {
-        let secrets = cluster.secrets().await?;
-        match patiently(|| secrets.get_opt(pod)).await {
+    pub(super) async fn read(cluster: &Cluster, uid: &str) -> Result<Option<Self>> {
+        let (secrets, name) = (cluster.secrets().await?, secret_name(uid));
+        match patiently(|| secrets.get_opt(&name)).await {
             Ok(secret) => Ok(secret.and_then(|secret| Self::of(&secret))),
-            Err(error) => Err(errors::failed(&format!("read the secret `{pod}`"), &error)),
+            Err(error) => Err(errors::failed(&format!("read the secret `{name}`"), &error)),
         }
     }
 
@@ -65,9 +65,10 @@ impl Access {
             uid: uid.to_owned(),
             ..OwnerReference::default()
         };
+        let name = secret_name(uid);
         let secret = Secret {
             metadata: ObjectMeta {
-                name: Some(pod.to_owned()),
+                name: Some(name.clone()),
                 labels: Some(labels::ours()),
                 owner_references: Some(vec![owner]),
                 ..ObjectMeta::default()
@@ -84,7 +85,7 @@ impl Access {
             Ok(_) => Ok(()),
             // The answer to an earlier attempt was lost.
             Err(error) if errors::exists_already(&error) => Ok(()),
-            Err(error) => Err(errors::failed(&format!("create the secret `{pod}`"), &error)),
+            Err(error) => Err(errors::failed(&format!("create the secret `{name}`"), &error)),
         }
     }
 
@@ -93,4 +94,10 @@ impl Access {
         let text = |name: &str| String::from_utf8(data.get(name)?.0.clone()).ok();
         Some(Self { token: text(TOKEN)?, certificate: text(CERTIFICATE)? })
     }
+}
+
+/// Returns the name of the Secret of a pod. It has the id of the pod: the Secret of an earlier pod of the same name is
+/// deleted only some time after that pod.
+fn secret_name(uid: &str) -> String {
+    format!("workden-{uid}")
 }

@@ -130,7 +130,7 @@ impl SandboxPod {
         let missing = || Error::new(ErrorKind::Gone, format!("the sandbox is gone: its pod `{name}` was deleted"));
         let uid = pod.ok_or_else(missing)?.metadata.uid.unwrap_or_default();
         starting::why_gone(&self.cluster, name, &uid).await?;
-        match Access::read(&self.cluster, name).await? {
+        match Access::read(&self.cluster, &uid).await? {
             Some(access) => Ok(Made { name: name.to_owned(), uid, access }),
             None => Err(Error::new(ErrorKind::NotFound, format!("the pod `{name}` has no keeper of workden"))),
         }
@@ -176,7 +176,7 @@ impl SandboxPod {
 
     /// Returns the access to the keeper of a pod, which is launched if no process has done so.
     async fn launched(&self, plan: &PodPlan, name: &str, uid: &str, is_shared: bool) -> Result<Access> {
-        if is_shared && let Some(access) = Access::read(&self.cluster, name).await? {
+        if is_shared && let Some(access) = Access::read(&self.cluster, uid).await? {
             return Ok(access);
         }
         starting::running(&self.cluster, name, self.settings.times).await?;
@@ -188,7 +188,7 @@ impl SandboxPod {
                 Ok(access)
             }
             // Another process was faster.
-            Ok(Err(error)) if is_shared && error.kind() == ErrorKind::Conflict => self.shared_access(name).await,
+            Ok(Err(error)) if is_shared && error.kind() == ErrorKind::Conflict => self.shared_access(name, uid).await,
             Ok(Err(error)) => Err(starting::why_gone(&self.cluster, name, uid).await.err().unwrap_or(error)),
             Err(_) => {
                 let seconds = LAUNCH_TIME.as_secs();
@@ -245,10 +245,10 @@ impl SandboxPod {
     }
 
     /// Waits for the Secret of a keeper that another process has launched.
-    async fn shared_access(&self, name: &str) -> Result<Access> {
+    async fn shared_access(&self, name: &str, uid: &str) -> Result<Access> {
         let began = Instant::now();
         loop {
-            if let Some(access) = Access::read(&self.cluster, name).await? {
+            if let Some(access) = Access::read(&self.cluster, uid).await? {
                 return Ok(access);
             }
             if began.elapsed() > SECRET_TIME {

@@ -45,8 +45,8 @@ pub(super) async fn running(cluster: &Cluster, name: &str, times: StartTimes) ->
         };
         let pod = match change {
             Ok(Some(watcher::Event::Apply(pod) | watcher::Event::InitApply(pod))) => pod,
-            Ok(Some(watcher::Event::Delete(_))) => return Err(vanished(cluster, name).await),
-            Ok(Some(watcher::Event::InitDone)) if !seen => return Err(vanished(cluster, name).await),
+            Ok(Some(watcher::Event::Delete(_))) => return Err(vanished(name)),
+            Ok(Some(watcher::Event::InitDone)) if !seen => return Err(vanished(name)),
             Ok(Some(watcher::Event::Init | watcher::Event::InitDone)) => continue,
             Ok(None) => return Err(Error::new(ErrorKind::Unreachable, "the watch of the pod ended")),
             // The watch starts again by itself. What is refused for ever is a matter of permissions.
@@ -120,8 +120,7 @@ async fn late(cluster: &Cluster, name: &str, times: StartTimes, unschedulable: O
         .hint(format!("`kubectl describe pod {name}` says what it waits for"))
 }
 
-async fn vanished(cluster: &Cluster, name: &str) -> Error {
-    let _ = cluster;
+fn vanished(name: &str) -> Error {
     Error::new(ErrorKind::Gone, format!("the pod `{name}` was deleted while it started"))
 }
 

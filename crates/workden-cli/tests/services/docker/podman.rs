@@ -6,10 +6,8 @@ use workden_sandboxes::docker::{Daemon, DockerSandbox, DockerSandboxBuilder};
 
 use crate::{
     checks::files_conform,
-    docker::{
-        conforming::hold_reusing,
-        places::{BUSYBOX, keepers, unique},
-    },
+    docker::places::{BUSYBOX, keepers, unique},
+    reused_sandboxes::hold_reusing,
 };
 
 fn podman() -> Daemon {
