@@ -5,7 +5,7 @@
 
 use std::{env, path::absolute, process::Command};
 
-use crate::{Outcome, docker, keeper, workspace};
+use crate::{Outcome, docker, keeper, needs, workspace};
 
 /// The variable with the kubeconfig of a cluster for tests.
 const KUBECONFIG: &str = "WORKDEN_TEST_KUBECONFIG";
@@ -39,10 +39,29 @@ pub(crate) fn run(command: &[&str]) -> Outcome {
     workspace::succeed(Command::new(program).args(arguments).envs(environment))
 }
 
+/// Runs the tests that need a cluster.
+pub(crate) fn test() -> Outcome {
+    needs::provide(needs::KUBERNETES)?;
+    let cluster = prepare(keeper::Form::Short)?;
+    workspace::linted_cargo(&["test", "--package", "workden-cli", "--test", "kubernetes"], &cluster.environment)
+}
+
+/// Builds the programs of a cluster, unless one is given or they are built.
+pub(crate) fn build() -> Outcome {
+    match named() {
+        Some(_) => Ok(()),
+        None => workspace::succeed(&mut script("build")),
+    }
+}
+
+fn named() -> Option<String> {
+    env::var(KUBECONFIG).ok().filter(|named| !named.is_empty())
+}
+
 /// Builds the keeper, starts a cluster and imports the images.
 fn prepare(form: keeper::Form) -> Outcome<Cluster> {
     let keeper = absolute(keeper::build(form)?).map_err(|error| format!("cannot find the keeper: {error}"))?;
-    let named = env::var(KUBECONFIG).ok().filter(|named| !named.is_empty());
+    let named = named();
     let is_ours = named.is_none();
     let kubeconfig = match named {
         Some(named) => named,

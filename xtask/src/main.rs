@@ -66,6 +66,7 @@ cargo xtask <command>
                   macos-x86_64 and macos-aarch64, and the keepers for containers. Cross-compiles with zig.
   emulated        Run the tests of files, search and the keeper on aarch64, under qemu-user (as root).
   prepare         Install and download everything that `test` uses, and compile nothing. `test` starts it itself.
+  build-cluster   Build the programs of the cluster that `kubernetes` starts. `test` starts it itself.
   help            Print this text.
 
 A step of `test` is a line in xtask/src/steps.rs; a package that it needs is a line in xtask/src/needs.rs.
@@ -85,6 +86,7 @@ fn main() -> ExitCode {
         ["keeper"] => keeper::run(keeper::Form::Shipped),
         ["docker"] => docker::run(&[]),
         ["docker", "--", command @ ..] => docker::run(command),
+        ["build-cluster"] => kubernetes::build(),
         ["kubernetes", "--", command @ ..] => kubernetes::run(command),
         ["clients"] => clients::run(),
         ["python"] => python::whole(&[]),

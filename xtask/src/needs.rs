@@ -82,6 +82,10 @@ pub(crate) const DOCKER: &[Need] = &[
     need(Probe::Program("unshare"), Source::Debian("util-linux"), "its mounts stay invisible to other programs"),
 ];
 
+/// Requirements of the tests in a cluster.
+pub(crate) const KUBERNETES: &[Need] =
+    &[need(Probe::Program("faketime"), Source::Debian("faketime"), "managers whose clocks differ share a cluster")];
+
 /// Requirements of `cargo xtask emulated`.
 pub(crate) const EMULATION: &[Need] =
     &[need(Probe::Program("qemu-aarch64-static"), Source::Debian("qemu-user-static"), "programs for aarch64 run here")];

@@ -10,7 +10,7 @@ use crate::{
     background::Background,
     clients,
     docker::{self, Prepared},
-    keeper, needs, python, tidy, workspace,
+    keeper, kubernetes, needs, python, tidy, workspace,
 };
 
 /// One check.
@@ -43,6 +43,8 @@ pub(crate) enum Action {
     Cargo(&'static [&'static str]),
     /// A program that the `build` step produced, with these arguments.
     Built(&'static str, &'static [&'static str]),
+    /// A Kubernetes cluster, and the tests that need one: `cargo xtask kubernetes`.
+    Kubernetes,
     /// Anything else; tests of the runner use it.
     #[cfg(test)]
     Call(fn() -> Outcome),
@@ -64,6 +66,8 @@ pub(crate) const FULL: &[Step] = &[
     Step { name: "race", action: Action::Built("workden-bench", &["race", "--seconds", "12"]) },
     Step { name: "differential", action: Action::Cargo(DIFFERENTIAL) },
     Step { name: "fuzz", action: Action::Built("workden-fuzz", &["--seconds", "12"]) },
+    // Last: a cluster that must be built is built beside all other steps.
+    Step { name: "kubernetes", action: Action::Kubernetes },
 ];
 
 /// Packages every crate that is meant to be published. The `build` step has compiled them.
@@ -118,6 +122,7 @@ const FAST_TESTS: &[&str] = &[
 #[derive(Default)]
 struct Made {
     preparing: Option<Background>,
+    building_cluster: Option<Background>,
     services: Option<Prepared>,
 }
 
@@ -157,6 +162,7 @@ fn act(action: &Action, made: &mut Made) -> Outcome {
         Action::StartPreparing => {
             needs::provide(needs::TOOLCHAIN)?;
             made.preparing = Some(background::start(&["prepare"])?);
+            made.building_cluster = Some(background::start(&["build-cluster"])?);
             Ok(())
         }
         Action::FinishPreparing => made.preparing.take().map_or(Ok(()), Background::finish),
@@ -168,6 +174,10 @@ fn act(action: &Action, made: &mut Made) -> Outcome {
         Action::Wheel => python::wheel::run(keeper::Form::Short),
         Action::Cargo(arguments) => workspace::linted_cargo(arguments, made.environment()),
         Action::Built(program, arguments) => workspace::built(program, arguments),
+        Action::Kubernetes => {
+            made.building_cluster.take().map_or(Ok(()), Background::finish)?;
+            kubernetes::test()
+        }
         #[cfg(test)]
         Action::Call(call) => call(),
     }
@@ -176,7 +186,7 @@ fn act(action: &Action, made: &mut Made) -> Outcome {
 /// `cargo xtask prepare`: installs and downloads whatever the tests use, and compiles nothing. It also packages the
 /// crates, which mostly waits for the registry.
 pub(crate) fn prepare() -> Outcome {
-    needs::provide(&[needs::NEEDS, needs::DOCKER].concat())?;
+    needs::provide(&[needs::NEEDS, needs::DOCKER, needs::KUBERNETES].concat())?;
     clients::run()?;
     python::environment()?;
     docker::make_images()?;
@@ -222,8 +232,11 @@ mod tests {
         let place = |wanted: &str| FULL.iter().position(|step| step.name == wanted).unwrap();
         assert!(place("prepare") < place("prepared") && place("prepared") < place("docker"));
         assert!(place("keeper") < place("docker") && place("docker") < place("tests"));
+        assert_eq!(place("kubernetes"), FULL.len() - 1, "the cluster is built beside the other steps");
         assert!(place("docker") < place("python") && place("build") < place("race"));
-        let starts = |step: &Step| matches!(step.action, Action::Docker | Action::Keeper | Action::StartPreparing);
+        let starts = |step: &Step| {
+            matches!(step.action, Action::Docker | Action::Keeper | Action::StartPreparing | Action::Kubernetes)
+        };
         assert!(!FAST.iter().any(starts));
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use tokio::{sync::watch, task::JoinSet};
-use workden_core::{Error, Result};
+use workden_core::{Error, ErrorKind, Result};
 
 use crate::{
     ExistingSandbox, SessionEventKind, SessionId, ending,
@@ -43,6 +43,13 @@ enum Became {
 }
 
 pub(super) async fn adopt_or_remove(shared: &Arc<Shared>, adopt: Adopt) -> Result<AdoptReport> {
+    if let Some(store) = &shared.settings.store {
+        if adopt == Adopt::Nothing {
+            let sentence = "`Adopt::Nothing` is not supported with a store";
+            return Err(Error::new(ErrorKind::Unsupported, sentence).hint("other processes may use the sessions"));
+        }
+        return Ok(AdoptReport { adopted: store.list().await?, ..AdoptReport::default() });
+    }
     let spare_in_making = shared.table().has_spare_between();
     let (factory, most) = (Arc::clone(&shared.factory), shared.settings.start_deadline);
     let found = isolated("looking for sandboxes", most, async move { factory.find().await }).await?;

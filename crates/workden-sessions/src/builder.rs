@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use workden_core::Result;
 
 use crate::{
-    Adopt, DirectoryStore, Launcher, SessionManager,
+    Adopt, Launcher, SessionManager, SessionStore, recording,
     settings::{IdleClock, Settings},
     spares,
     table::Shared,
@@ -52,15 +52,16 @@ impl SessionManagerBuilder {
         self
     }
 
-    /// Keeps the records of sessions in a directory, so that a later process finds a session by its id. By default the
-    /// records are in memory, and the sessions belong to this manager.
-    pub fn store(mut self, store: DirectoryStore) -> Self {
-        self.settings.store = Some(store);
+    /// Keeps the records of sessions in a directory or a cluster, so that another process finds a session by its id. By
+    /// default the records are in memory, and the sessions belong to this manager.
+    pub fn store(mut self, store: impl SessionStore) -> Self {
+        self.settings.store = Some(Arc::new(store));
         self
     }
 
     /// Creates this many sandboxes in advance. They serve sessions that have the default runtime and whose files are
-    /// not kept, because a sandbox's mounts are fixed when it is created.
+    /// not kept, because a sandbox's mounts are fixed when it is created. Managers that keep their records in a cluster
+    /// share them: there are this many in all.
     pub fn spares(mut self, ready: usize) -> Self {
         self.settings.spares = ready;
         self
@@ -115,13 +116,21 @@ impl SessionManagerBuilder {
     ///
     /// # Errors
     ///
-    /// When the search for sandboxes of an earlier manager fails.
+    /// When the search for sandboxes of an earlier manager fails, and `Unsupported` for spare sandboxes with records in
+    /// a directory.
     pub async fn start(self) -> Result<SessionManager> {
-        let wants_spares =
-            self.settings.spares > 0 && self.settings.workspaces.is_none() && self.settings.store.is_none();
+        let mut wants_spares = self.settings.spares > 0 && self.settings.workspaces.is_none();
+        let store = self.settings.store.clone();
+        if let Some(store) = store.as_ref().filter(|_| wants_spares) {
+            store.keep_spares(self.settings.spares)?;
+            wants_spares = false;
+        }
         let manager = SessionManager::new(Shared::new(self.factory, self.settings));
         if let Some(adopt) = self.adopt {
             manager.adopt_or_remove(adopt).await?;
+        }
+        if store.is_some() {
+            tokio::spawn(recording::run(manager.share()));
         }
         // Only after the adoption, which would take a new spare sandbox for a left-over.
         if wants_spares {

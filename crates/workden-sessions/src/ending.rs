@@ -6,7 +6,7 @@ use std::sync::Arc;
 use workden_core::{Error, ErrorKind, Result};
 
 use crate::{
-    DirectoryStore, Launched, SessionEventKind, SessionFiles, SessionId,
+    Launched, Leaving, Left, SessionEventKind, SessionFiles, SessionId, SessionStore,
     isolated::isolated,
     live::{End, Live},
     table::{Gone, Phase, Shared, Tenure},
@@ -39,7 +39,7 @@ pub(super) async fn end(tenure: Tenure, live: Arc<Live>, why: End) -> Outcome {
     let shared = Arc::clone(&tenure.shared);
     let ended = match &shared.settings.store {
         Some(store) => match end_record(&shared, store, &live, why).await {
-            Ok(Record::Used) if matches!(why, End::Idle(_)) => {
+            Ok(Left::GoesOn) if matches!(why, End::Idle(_)) => {
                 let sentence = format!("another process uses the session `{}`", live.id);
                 tenure.restore(&live, Error::new(ErrorKind::Busy, sentence));
                 let _ = live.touch(None);
@@ -80,28 +80,18 @@ pub(super) enum Outcome {
     Stays,
 }
 
-/// What became of a session whose record is in a directory.
-enum Record {
-    /// It has ended, or does not belong to this manager.
-    Done,
-    /// Another process uses it, and goes on with it.
-    Used,
-}
-
-/// Ends a session whose record is in a directory. One whose sandbox is dead keeps its record, to be created again.
-async fn end_record(shared: &Arc<Shared>, store: &DirectoryStore, live: &Arc<Live>, why: End) -> Result<Record> {
-    let (store, launcher, live) = (store.clone(), Arc::clone(&shared.factory), Arc::clone(live));
+/// Ends a session whose record is in a store.
+async fn end_record(shared: &Arc<Shared>, store: &Arc<dyn SessionStore>, live: &Arc<Live>, why: End) -> Result<Left> {
+    let (store, launcher, live) = (Arc::clone(store), Arc::clone(&shared.factory), Arc::clone(live));
     let ended = async move {
         match (why, &live.record) {
-            (End::Abandoned, _) => Ok(Record::Done),
-            (End::Dead, _) => store.remove_dead(&live.id, launcher.as_ref()).await.map(|()| Record::Done),
+            (End::Abandoned, _) => Ok(Left::GoesOn),
+            (End::Dead, _) => store.remove_dead(&live.id, launcher.as_ref()).await.map(|()| Left::Ended),
             // Only a caller that names the session ends it for others, too.
-            (End::Idle(_) | End::Shutdown, Some(open)) => {
-                let ended = store.release_unused(&live.id, launcher.as_ref(), open).await?;
-                Ok(if ended.is_some() { Record::Done } else { Record::Used })
-            }
+            (End::Idle(_), Some(open)) => open.leave(launcher.as_ref(), Leaving::Idle).await,
+            (End::Shutdown, Some(open)) => open.leave(launcher.as_ref(), Leaving::Shutdown).await,
             (End::Released | End::Idle(_) | End::Shutdown, _) => {
-                store.release(&live.id, launcher.as_ref(), SessionFiles::Stay).await.map(|_| Record::Done)
+                store.release(&live.id, launcher.as_ref(), SessionFiles::Stay).await.map(|_| Left::Ended)
             }
         }
     };

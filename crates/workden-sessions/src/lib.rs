@@ -37,6 +37,7 @@ mod listing;
 mod live;
 mod manager;
 mod reaper;
+mod recording;
 mod removal;
 mod session;
 mod settings;
@@ -68,6 +69,11 @@ pub use manager::{SessionManager, SessionOptions};
 pub use session::Session;
 pub use settings::IdleClock;
 pub use shutdown::ShutdownReport;
-pub use store::{DirectoryStore, Ended, Opened, Pruned, Pruning, SessionFiles, SessionRecord};
+#[cfg(feature = "kubernetes")]
+pub use store::ClusterStore;
+pub use store::{
+    DirectoryStore, Ended, Leaving, Left, OpenRequest, OpenSession, Opened, Pruned, Pruning, SessionFiles,
+    SessionRecord, SessionStore,
+};
 pub use workden_sandboxes::{ExistingSandbox, LaunchRequest, Launched, Launcher, SessionId};
 pub use workspaces::Workspaces;

@@ -12,14 +12,17 @@ use std::{
 use tokio::time::Instant;
 use workden_core::{Error, ErrorKind, Result, Sandbox};
 
-use crate::{Launched, SessionId, store::OpenSession};
+use crate::{Launched, OpenSession, SessionId};
+
+/// The longest time between two records of use, of a session whose use must be recorded.
+const LONGEST_UNRECORDED: Duration = Duration::from_secs(30);
 
 /// A running session.
 pub(super) struct Live {
     pub(super) id: SessionId,
     pub(super) placed: Launched,
     /// Its record, if it can outlive this process.
-    pub(super) record: Option<OpenSession>,
+    pub(super) record: Option<Box<dyn OpenSession>>,
     used: Mutex<Used>,
 }
 
@@ -47,7 +50,7 @@ pub(super) enum End {
 }
 
 impl Live {
-    pub(super) fn new(id: SessionId, placed: Launched, record: Option<OpenSession>, idle: Duration) -> Self {
+    pub(super) fn new(id: SessionId, placed: Launched, record: Option<Box<dyn OpenSession>>, idle: Duration) -> Self {
         let now = Instant::now();
         let used = Mutex::new(Used { calls: 0, last: now, answered: Some(now), idle, ended: None });
         Self { id, placed, record, used }
@@ -134,6 +137,14 @@ impl Live {
         if used.last <= asked_at {
             used.last = asked_at.checked_sub(idle).unwrap_or(used.last);
         }
+    }
+
+    /// Returns how long it may be idle, if it was used since its use was last recorded, and recording it again is due.
+    pub(super) fn recording_due(&self) -> Option<Duration> {
+        let recorded = self.record.as_ref()?.recorded()?;
+        let (_, idle) = self.use_now();
+        let most = self.used().idle;
+        (idle < recorded && recorded >= (most / 4).min(LONGEST_UNRECORDED)).then_some(most)
     }
 
     /// Makes it usable again: its sandbox could not be removed, and may still have been stopped.

@@ -13,11 +13,11 @@ use tokio::{
 use workden_core::{Error, ErrorKind, Result, sandbox::Usage};
 
 use crate::{
-    Adopt, AdoptReport, DirectoryStore, Ended, Launcher, Pruned, Pruning, Session, SessionEvent, SessionEventKind,
-    SessionFiles, SessionId, SessionInfo, SessionManagerBuilder, SessionRecord, ShutdownReport, adoption, ending,
+    Adopt, AdoptReport, Ended, Launcher, Pruned, Pruning, Session, SessionEvent, SessionEventKind, SessionFiles,
+    SessionId, SessionInfo, SessionManagerBuilder, SessionRecord, SessionStore, ShutdownReport, adoption, ending,
     listing,
     live::{End, Live},
-    reaper, shutdown, starting,
+    reaper, recording, shutdown, starting,
     table::{Gone, Installed, Phase, Shared, Slot, Tenure},
 };
 use workden_sandboxes::runtimes::RuntimeConfig;
@@ -102,7 +102,10 @@ impl SessionManager {
                 }
                 Next::Check(live) => {
                     check_record(&live, &wanted)?;
-                    if self.is_alive(&live).await && live.touch(wanted.idle).is_ok() {
+                    if self.is_alive(&live).await
+                        && live.touch(wanted.idle).is_ok()
+                        && recording::record_due(&live).await
+                    {
                         self.shared.listeners.tell(Some(id), SessionEventKind::Reused);
                         return Ok(Session::new(live));
                     }
@@ -235,8 +238,17 @@ impl SessionManager {
         self.store()?.prune_unknown(self.shared.factory.as_ref(), doing).await
     }
 
-    fn store(&self) -> Result<&DirectoryStore> {
-        self.shared.settings.store.as_ref().ok_or_else(|| {
+    /// Lists the ids of all sessions of the store, of all processes.
+    ///
+    /// # Errors
+    ///
+    /// When the records cannot be read; `Unsupported` without a store.
+    pub async fn list_stored(&self) -> Result<Vec<SessionId>> {
+        self.store()?.list().await
+    }
+
+    fn store(&self) -> Result<&dyn SessionStore> {
+        self.shared.settings.store.as_deref().ok_or_else(|| {
             Error::new(ErrorKind::Unsupported, "the records of these sessions are in memory")
                 .hint("keep them in a directory: `.store(DirectoryStore::at(..))`")
         })
@@ -247,12 +259,12 @@ impl SessionManager {
     /// A session is in use while a call is in progress, a process runs whose output is read, a background job runs, or
     /// another process has opened it.
     pub async fn cleanup_idle(&self, most: Option<Duration>) -> usize {
-        reaper::reap(&self.shared, |_| most).await
+        reaper::reap(&self.shared, |_| most, most).await
     }
 
     /// Does the same with a limit for each session; `None` is the session's own.
     pub async fn cleanup_idle_by(&self, most: impl Fn(&SessionId) -> Option<Duration> + Send) -> usize {
-        reaper::reap(&self.shared, most).await
+        reaper::reap(&self.shared, most, None).await
     }
 
     /// Ends idle sessions at this interval until [`stop_reaper`](Self::stop_reaper). A second call sets a new interval.
@@ -328,11 +340,13 @@ impl SessionManager {
     }
 
     /// Looks for sandboxes of an earlier manager. Running sessions are adopted or removed, as `adopt` says; the rest is
-    /// removed: dead sandboxes, spare ones, and those whose session is unknown.
+    /// removed: dead sandboxes, spare ones, and those whose session is unknown. With a store, other processes may use
+    /// them: the report lists the sessions of the store, which are opened when they are asked for.
     ///
     /// # Errors
     ///
-    /// When the launcher cannot list them. Errors of single sandboxes are in the report.
+    /// When the launcher cannot list them; `Unsupported` for [`Adopt::Nothing`] with a store. Errors of single sandboxes
+    /// are in the report.
     pub async fn adopt_or_remove(&self, adopt: Adopt) -> Result<AdoptReport> {
         adoption::adopt_or_remove(&self.shared, adopt).await
     }
@@ -355,7 +369,7 @@ impl fmt::Debug for SessionManager {
 
 fn check_record(live: &Live, wanted: &SessionOptions) -> Result<()> {
     match (&live.record, &wanted.record) {
-        (Some(open), Some(wanted)) => open.record.fits(&live.id, wanted),
+        (Some(open), Some(wanted)) => open.record().map_or(Ok(()), |record| record.fits(&live.id, wanted)),
         _ => Ok(()),
     }
 }

@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use crate::{
-    IdleClock, SessionId,
+    IdleClock, SessionEventKind, SessionId,
     ending::{self, Outcome},
     isolated::isolated,
     live::{End, Live},
@@ -29,12 +29,17 @@ pub(super) async fn run(shared: Weak<Shared>, every: Duration) {
     loop {
         ticks.tick().await;
         let Some(shared) = shared.upgrade() else { return };
-        reap(&shared, |_| None).await;
+        reap(&shared, |_| None, None).await;
     }
 }
 
-/// Ends the overdue sessions concurrently. Returns how many.
-pub(super) async fn reap(shared: &Arc<Shared>, most: impl Fn(&SessionId) -> Option<Duration>) -> usize {
+/// Ends the overdue sessions concurrently: those of this manager that are idle for longer than `most` says, and those of
+/// the store that are idle for longer than `others`. Returns how many.
+pub(super) async fn reap(
+    shared: &Arc<Shared>,
+    most: impl Fn(&SessionId) -> Option<Duration>,
+    others: Option<Duration>,
+) -> usize {
     let mut reaping = JoinSet::new();
     for live in shared.ready() {
         let most = most(&live.id);
@@ -47,7 +52,24 @@ pub(super) async fn reap(shared: &Arc<Shared>, most: impl Fn(&SessionId) -> Opti
     while let Some(ended) = reaping.join_next().await {
         reaped += usize::from(matches!(ended, Ok(Reaped::Ended)));
     }
-    reaped
+    reaped + reap_others(shared, others).await
+}
+
+/// Ends idle sessions of the store that no manager uses any more. Returns how many.
+async fn reap_others(shared: &Shared, most: Option<Duration>) -> usize {
+    let Some(store) = &shared.settings.store else { return 0 };
+    match store.reap(most).await {
+        Ok(ended) => {
+            for (id, idle) in &ended {
+                shared.listeners.tell(Some(id), SessionEventKind::Reaped(*idle));
+            }
+            ended.len()
+        }
+        Err(error) => {
+            shared.listeners.tell(None, SessionEventKind::Failed(error));
+            0
+        }
+    }
 }
 
 enum Reaped {

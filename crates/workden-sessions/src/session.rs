@@ -50,13 +50,13 @@ impl Session {
     /// Returns its record, where records are in a directory.
     #[must_use]
     pub fn record(&self) -> Option<&SessionRecord> {
-        self.live.record.as_ref().map(|open| &open.record)
+        self.live.record.as_ref().and_then(|open| open.record())
     }
 
     /// Whether this process created it or found it.
     #[must_use]
     pub fn opened(&self) -> Opened {
-        self.live.record.as_ref().map_or(Opened::New, |open| open.opened)
+        self.live.record.as_ref().map_or(Opened::New, |open| open.opened())
     }
 
     /// Returns its sandbox; calls of it count as use of the session.

@@ -1,10 +1,10 @@
 //! Settings of a session manager, and their defaults.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use workden_sandboxes::runtimes::RuntimeConfig;
 
-use crate::{DirectoryStore, workspaces::Workspaces};
+use crate::{SessionStore, workspaces::Workspaces};
 
 /// The default idle limit of a session.
 const IDLE: Duration = Duration::from_secs(3600);
@@ -36,7 +36,7 @@ pub(super) struct Settings {
     pub(super) idle: Duration,
     pub(super) max_sessions: Option<usize>,
     pub(super) workspaces: Option<Workspaces>,
-    pub(super) store: Option<DirectoryStore>,
+    pub(super) store: Option<Arc<dyn SessionStore>>,
     pub(super) spares: usize,
     pub(super) start_deadline: Duration,
     pub(super) stop_deadline: Duration,

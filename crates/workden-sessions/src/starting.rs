@@ -9,11 +9,11 @@ use tokio::{sync::watch, time::Instant};
 use workden_core::{Error, ErrorKind, Result};
 
 use crate::{
-    LaunchRequest, Launched, Opened, SessionEventKind, SessionId, SessionRecord, creation, ending,
+    LaunchRequest, Launched, OpenRequest, OpenSession, Opened, SessionEventKind, SessionId, SessionRecord, creation,
+    ending,
     isolated::isolated,
     live::Live,
     spares,
-    store::OpenSession,
     table::{Shared, Tenure},
 };
 use workden_sandboxes::runtimes::RuntimeConfig;
@@ -34,7 +34,7 @@ pub(super) async fn start(tenure: Tenure, wish: Wish, tell: Outcome) {
     let idle = wish.idle;
     match make_or_open(&shared, &id, wish).await {
         Ok((placed, record)) => {
-            let event = || match record.as_ref().map(|open| open.opened) {
+            let event = || match record.as_ref().map(|open| open.opened()) {
                 Some(Opened::Existing) => SessionEventKind::Adopted,
                 Some(Opened::New) | None => SessionEventKind::Created(began.elapsed()),
             };
@@ -54,7 +54,7 @@ pub(super) async fn start(tenure: Tenure, wish: Wish, tell: Outcome) {
 pub(super) async fn settle(
     tenure: Tenure,
     placed: Launched,
-    record: Option<OpenSession>,
+    record: Option<Box<dyn OpenSession>>,
     idle: Duration,
     tell: Outcome,
     event: impl FnOnce() -> SessionEventKind,
@@ -75,17 +75,18 @@ pub(super) async fn settle(
     }
 }
 
-/// Creates a sandbox of this manager, or opens one whose record is in a directory.
-async fn make_or_open(shared: &Arc<Shared>, id: &SessionId, wish: Wish) -> Result<(Launched, Option<OpenSession>)> {
+/// Creates a sandbox of this manager, or opens one whose record is in a store.
+async fn make_or_open(
+    shared: &Arc<Shared>,
+    id: &SessionId,
+    wish: Wish,
+) -> Result<(Launched, Option<Box<dyn OpenSession>>)> {
     let Some(store) = shared.settings.store.clone() else {
         return make(shared, id, wish.runtime, wish.idle).await.map(|placed| (placed, None));
     };
-    let record = match wish.record {
-        Some(record) => record,
-        None => store.record_or_default(id, wish.idle)?,
-    };
-    let (launcher, id) = (Arc::clone(&shared.factory), id.clone());
-    let opening = async move { store.open(&id, record, launcher.as_ref()).await };
+    let (launcher, request) =
+        (Arc::clone(&shared.factory), OpenRequest { id: id.clone(), record: wish.record, idle: wish.idle });
+    let opening = async move { store.open(request, launcher.as_ref()).await };
     let (placed, open) = isolated("starting the sandbox", shared.settings.start_deadline, opening).await?;
     Ok((placed, Some(open)))
 }

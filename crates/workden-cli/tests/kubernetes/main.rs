@@ -9,6 +9,7 @@
 
 mod conforming;
 mod ending;
+mod managers;
 mod places;
 mod secrecy;
 mod sessions;

@@ -18,6 +18,13 @@ pub(super) const SESSION_ID: &str = "workden.dev/session-id";
 /// The hash of a pod's options, as an annotation: with other options it is another pod.
 pub(super) const MADE_OF: &str = "workden.dev/made-of";
 
+/// A pod without a session, and whether its keeper runs.
+pub(super) const SPARE: &str = "workden.dev/spare";
+/// The value of that label while the pod starts.
+pub(super) const MAKING: &str = "making";
+/// The value of that label once the pod can be claimed.
+pub(super) const READY: &str = "ready";
+
 /// Returns the label of every object of workden.
 pub(super) fn ours() -> BTreeMap<String, String> {
     BTreeMap::from([(MANAGED_BY.to_owned(), WORKDEN.to_owned())])

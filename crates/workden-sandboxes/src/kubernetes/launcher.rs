@@ -10,7 +10,7 @@ use serde_json::json;
 use workden_core::{Error, ErrorKind, Result};
 
 use super::{
-    KubernetesSandbox, KubernetesSandboxBuilder,
+    Cluster, KubernetesSandbox, KubernetesSandboxBuilder,
     cluster::patiently,
     errors, labels, names,
     pod::{self, PodChoice, SandboxPod},
@@ -25,6 +25,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct KubernetesLauncher {
     template: KubernetesSandboxBuilder,
+    /// One connection for all pods.
+    cluster: Cluster,
     owner: String,
 }
 
@@ -43,14 +45,29 @@ impl KubernetesLauncher {
             && ends(owner.bytes().next())
             && ends(owner.bytes().next_back());
         if is_label {
-            return Ok(Self { template, owner: owner.to_owned() });
+            let cluster = template.cluster_or_usual();
+            let template = template.cluster(cluster.clone());
+            return Ok(Self { template, cluster, owner: owner.to_owned() });
         }
         let sentence = format!("invalid session owner `{}`", owner.escape_debug());
         Err(Error::new(ErrorKind::InvalidArgument, sentence)
             .hint("use at most 63 letters, digits, `.`, `_` and `-`, with a letter or digit at both ends"))
     }
 
-    fn builder(&self, order: &LaunchRequest) -> Result<KubernetesSandboxBuilder> {
+    pub(super) fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    pub(super) fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// Returns the hash of the options of its pods.
+    pub(super) fn fingerprint(&self) -> Result<String> {
+        self.template.clone().label(labels::OWNER, &self.owner).plan()?.fingerprint()
+    }
+
+    pub(super) fn builder(&self, order: &LaunchRequest) -> Result<KubernetesSandboxBuilder> {
         if order.workspace.is_some() || order.runtime.is_some() {
             let what = if order.workspace.is_some() { "a directory of this machine" } else { "a runtime" };
             let sentence = format!("{what} is not supported with a Kubernetes sandbox");
@@ -60,8 +77,7 @@ impl KubernetesLauncher {
         if let Some(idle) = order.idle {
             builder = builder.lease(idle);
         }
-        let made_of = builder.plan()?.fingerprint()?;
-        builder = builder.annotation(labels::MADE_OF, made_of);
+        builder = builder.annotation(labels::MADE_OF, self.fingerprint()?);
         Ok(match &order.session {
             Some(session) => builder
                 .pod_name(names::of_session(&self.owner, session))
@@ -85,10 +101,10 @@ impl KubernetesLauncher {
         })
     }
 
-    fn sandbox(&self, name: &str) -> KubernetesSandbox {
+    pub(super) fn sandbox(&self, name: &str) -> KubernetesSandbox {
         let choice = PodChoice::Existing(name.to_owned());
-        let (cluster, keepers) = (self.template.cluster_or_usual(), self.template.keepers_or_found());
-        KubernetesSandbox::of(SandboxPod::new(cluster, keepers, choice, self.template.settings()))
+        let keepers = self.template.keepers_or_found();
+        KubernetesSandbox::of(SandboxPod::new(self.cluster.clone(), keepers, choice, self.template.settings()))
     }
 }
 
@@ -102,7 +118,7 @@ impl Launcher for KubernetesLauncher {
     }
 
     async fn assign(&self, spare: Launched, session: &SessionId) -> Result<Launched> {
-        let pods = self.template.cluster_or_usual().pods().await?;
+        let pods = self.cluster.pods().await?;
         let label = BTreeMap::from([(labels::SESSION, names::hash_of(&self.owner, session))]);
         let annotation = BTreeMap::from([(labels::SESSION_ID, session.as_str())]);
         let patch = Patch::Merge(json!({"metadata": {"labels": label, "annotations": annotation}}));
@@ -113,7 +129,7 @@ impl Launcher for KubernetesLauncher {
     }
 
     async fn find(&self) -> Result<Vec<ExistingSandbox>> {
-        let pods = self.template.cluster_or_usual().pods().await?;
+        let pods = self.cluster.pods().await?;
         let ours = ListParams::default().labels(&format!("{}={}", labels::OWNER, self.owner));
         let all = patiently(|| pods.list(&ours)).await.map_err(|error| errors::failed("list pods", &error))?;
         Ok(all.items.iter().filter_map(Self::found).collect())
@@ -126,6 +142,6 @@ impl Launcher for KubernetesLauncher {
     }
 
     async fn remove(&self, name: &str) -> Result<()> {
-        pod::delete_named(&self.template.cluster_or_usual(), name).await
+        pod::delete_named(&self.cluster, name).await
     }
 }

@@ -33,6 +33,7 @@ mod pod;
 mod pod_state;
 mod reach;
 mod report;
+mod sessions;
 mod starting;
 
 use std::sync::Arc;
@@ -44,6 +45,7 @@ pub use plan::WorkspaceVolume;
 use pod::SandboxPod;
 pub use pod::WhenStopped;
 pub use reach::Reach;
+pub use sessions::{ClusterSession, ClusterSessions, HeldLease, ListedSession, ReapedSessions};
 use workden_core::Result;
 
 use crate::{delegate, reconnecting::ReconnectingSandbox};
@@ -78,6 +80,11 @@ impl KubernetesSandbox {
     #[must_use]
     pub fn pod_name(&self) -> Option<String> {
         self.inner.connector.made().map(|made| made.name.clone())
+    }
+
+    /// Returns the name and the id of its pod.
+    fn pod(&self) -> Option<(String, String)> {
+        self.inner.connector.made().map(|made| (made.name.clone(), made.uid.clone()))
     }
 }
 

@@ -23,10 +23,23 @@ pub(super) fn of_session(owner: &str, session: &SessionId) -> String {
     }
 }
 
+/// Returns the name of the Lease of a session.
+pub(super) fn of_lease(owner: &str, session: &SessionId) -> String {
+    format!("{PREFIX}-{}", hash_of(owner, session))
+}
+
+/// Returns the name of a spare pod of an owner.
+pub(super) fn of_spare(owner: &str, index: usize) -> String {
+    format!("{PREFIX}-spare-{}-{index}", digits(&Sha256::digest(owner)))
+}
+
 /// Returns a hash that identifies the session of an owner.
 pub(super) fn hash_of(owner: &str, session: &SessionId) -> String {
     // Neither has a NUL, so the pair is unambiguous.
-    let digest = Sha256::digest(format!("{owner}\0{session}"));
+    digits(&Sha256::digest(format!("{owner}\0{session}")))
+}
+
+fn digits(digest: &[u8]) -> String {
     digest.iter().take(HASH_BYTES).fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
 }
 

@@ -151,7 +151,7 @@ impl SandboxPod {
                 let found = patiently(|| pods.get_opt(name)).await.map_err(|error| errors::failed(&what, &error))?;
                 match found {
                     Some(found) if !is_over(&found) => {
-                        check_options(&pod, &found)?;
+                        check_options(made_of(&pod).as_deref().unwrap_or_default(), &found)?;
                         return Ok((found, false));
                     }
                     // One that has ended is replaced, and one that is being deleted is waited for.
@@ -191,11 +191,9 @@ impl SandboxPod {
             Ok(Err(error)) if is_shared && error.kind() == ErrorKind::Conflict => self.shared_access(name, uid).await,
             Ok(Err(error)) => Err(starting::why_gone(&self.cluster, name, uid).await.err().unwrap_or(error)),
             Err(_) => {
-                let seconds = LAUNCH_TIME.as_secs();
-                Err(Error::new(
-                    ErrorKind::TimedOut,
-                    format!("starting the keeper in `{name}` timed out after {seconds} s"),
-                ))
+                let sentence = format!("starting the keeper in `{name}` timed out after {} s", LAUNCH_TIME.as_secs());
+                let error = Error::new(ErrorKind::TimedOut, sentence);
+                Err(starting::why_gone(&self.cluster, name, uid).await.err().unwrap_or(error))
             }
         }
     }
@@ -338,10 +336,14 @@ fn is_over(pod: &Pod) -> bool {
     matches!(PodState::of(pod), PodState::Ended(_))
 }
 
-/// Rejects an existing pod that was created with other options.
-fn check_options(wanted: &Pod, found: &Pod) -> Result<()> {
-    let made_of = |pod: &Pod| pod.metadata.annotations.as_ref().and_then(|all| all.get(labels::MADE_OF).cloned());
-    if made_of(wanted) == made_of(found) {
+/// Returns the hash of the options with which a pod was created.
+fn made_of(pod: &Pod) -> Option<String> {
+    pod.metadata.annotations.as_ref()?.get(labels::MADE_OF).cloned()
+}
+
+/// Rejects an existing pod that was created with options of another hash.
+pub(super) fn check_options(wanted: &str, found: &Pod) -> Result<()> {
+    if made_of(found).unwrap_or_default() == wanted {
         return Ok(());
     }
     let name = found.metadata.name.as_deref().unwrap_or_default();

@@ -1,51 +1,163 @@
-//! `DirectoryStore`: the records of sessions that no process owns, in a directory of the host, so that any process of
-//! the user finds a session by its id.
+//! `SessionStore`: the records of sessions that no process owns, so that any process finds a session by its id.
 //!
-//! Invariant: a process that creates or ends a session holds its lock, so that an id has one sandbox however many
-//! processes ask for it at a time. Dropping an [`OpenSession`] ends nothing.
+//! Invariant: however many processes open a session at a time, it has one sandbox. Dropping an [`OpenSession`] ends
+//! nothing.
 
+#[cfg(feature = "kubernetes")]
+mod cluster_store;
 pub(crate) mod directory;
+mod directory_store;
 pub(crate) mod locks;
 mod pruning;
 mod record;
 
-use std::{path::PathBuf, time::Duration};
+use std::{fmt, time::Duration};
 
-use locks::Lock;
-pub use pruning::{Pruned, Pruning};
+use async_trait::async_trait;
+#[cfg(feature = "kubernetes")]
+pub use cluster_store::ClusterStore;
+pub use directory_store::DirectoryStore;
 pub use record::SessionRecord;
-use record::let_go;
-use tokio::time::timeout;
-use workden_core::{Error, ErrorKind, Result, Sandbox};
+use workden_core::{Error, ErrorKind, Result};
 
-use crate::{ExistingSandbox, LaunchRequest, Launched, Launcher, SessionId, workspaces::Workspaces};
+use crate::{Launched, Launcher, SessionId};
 
-const OWNER: &str = "owner";
-const OWNER_BYTES: usize = 8;
-const IDS: &str = "ids";
-const RECORD: &str = "json";
-const MAKING: &str = "lock";
-const USED: &str = "used";
-/// How long a process waits before it asks for a lock again, at first and at most.
-const FIRST_PAUSE: Duration = Duration::from_millis(2);
-const LONGEST_PAUSE: Duration = Duration::from_millis(100);
-/// How long a sandbox has to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Keeps the records of sessions, and decides between the processes that share them.
+#[async_trait]
+pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
+    /// Returns the session of this id, and creates it if it does not exist or if its sandbox has ended. However many
+    /// processes ask at a time, one sandbox is created.
+    ///
+    /// # Errors
+    ///
+    /// `Conflict` when the session exists with other options, and what the launcher reports, which leaves no record of
+    /// a new session behind.
+    async fn open(&self, request: OpenRequest, launcher: &dyn Launcher) -> Result<(Launched, Box<dyn OpenSession>)>;
 
-/// The records of sessions that outlive the processes that use them.
-#[derive(Clone, Debug)]
-pub struct DirectoryStore {
-    directory: PathBuf,
+    /// Connects to a session without using it: its idle time continues. Returns `None` when it does not run.
+    ///
+    /// # Errors
+    ///
+    /// When it has a sandbox that cannot be reached.
+    async fn look(&self, id: &SessionId, launcher: &dyn Launcher) -> Result<Option<Launched>>;
+
+    /// Ends a session for all processes, and waits until it has ended.
+    ///
+    /// # Errors
+    ///
+    /// The error of its end; the record stays then.
+    async fn release(&self, id: &SessionId, launcher: &dyn Launcher, files: SessionFiles) -> Result<Ended>;
+
+    /// Removes the sandbox of a session that does not answer: the next use creates one again. Another process may have
+    /// replaced it already.
+    ///
+    /// # Errors
+    ///
+    /// What the launcher reports.
+    async fn remove_dead(&self, id: &SessionId, launcher: &dyn Launcher) -> Result<()>;
+
+    /// Ends a session that has exited, cannot be used again, or has been idle for `most`. Its files stay.
+    ///
+    /// # Errors
+    ///
+    /// `TimedOut` when it does not answer, and what else fails: the session goes on then.
+    async fn prune(&self, id: &SessionId, launcher: &dyn Launcher, most: Duration, doing: Pruning) -> Result<Pruned>;
+
+    /// Removes sandboxes that do not run and have no record. Returns how many there were.
+    ///
+    /// # Errors
+    ///
+    /// What the launcher reports.
+    async fn prune_unknown(&self, launcher: &dyn Launcher, doing: Pruning) -> Result<usize>;
+
+    /// Lists the ids of all sessions that have a record, in order.
+    ///
+    /// # Errors
+    ///
+    /// When the records cannot be read.
+    async fn list(&self) -> Result<Vec<SessionId>>;
+
+    /// Ends idle sessions that no manager of this process uses. Returns them, with the time that each was idle.
+    ///
+    /// # Errors
+    ///
+    /// When the records cannot be read. A session that cannot be ended is tried again next time.
+    async fn reap(&self, _most: Option<Duration>) -> Result<Vec<(SessionId, Duration)>> {
+        Ok(Vec::new())
+    }
+
+    /// Keeps this many sandboxes ready, for the next sessions of any process.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where sandboxes cannot be assigned to a session later.
+    fn keep_spares(&self, _ready: usize) -> Result<()> {
+        Err(Error::new(ErrorKind::Unsupported, "`spares` is not supported with records in a directory")
+            .hint("leave one of them out: with records in memory, a manager has spare sandboxes of its own"))
+    }
 }
 
-/// A session that this process uses, which a shared lock shows to others. Dropping it leaves the session as it is.
-#[derive(Debug)]
-pub(crate) struct OpenSession {
-    /// Whether it existed.
-    pub(crate) opened: Opened,
-    /// Its record.
-    pub(crate) record: SessionRecord,
-    used: Lock,
+/// A session that this process uses, which others can see. Dropping it leaves the session as it is.
+#[async_trait]
+pub trait OpenSession: fmt::Debug + Send + Sync {
+    /// Whether this process created it or found it.
+    fn opened(&self) -> Opened;
+
+    /// Returns its record, where records are in a directory.
+    fn record(&self) -> Option<&SessionRecord> {
+        None
+    }
+
+    /// Ends the session if no other process uses it.
+    ///
+    /// # Errors
+    ///
+    /// The error of its end.
+    async fn leave(&self, launcher: &dyn Launcher, why: Leaving) -> Result<Left>;
+
+    /// Returns the time since its use was last recorded, where that is necessary.
+    fn recorded(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Records that it is in use, and how long it may be idle. Returns whether it still exists: another process may
+    /// have ended it.
+    ///
+    /// # Errors
+    ///
+    /// When the record cannot be written.
+    async fn record_use(&self, _idle: Duration) -> Result<bool> {
+        Ok(true)
+    }
+}
+
+/// The requirements of a session.
+#[derive(Clone, Debug)]
+pub struct OpenRequest {
+    /// Its id.
+    pub id: SessionId,
+    /// Its record, if the caller has one.
+    pub record: Option<SessionRecord>,
+    /// How long it may be idle.
+    pub idle: Duration,
+}
+
+/// Why a manager leaves a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaving {
+    /// It has been idle.
+    Idle,
+    /// The manager shuts down.
+    Shutdown,
+}
+
+/// What became of a session that a manager has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// It has ended.
+    Ended,
+    /// It goes on, for other processes.
+    GoesOn,
 }
 
 /// Whether a session existed.
@@ -75,378 +187,24 @@ pub enum Ended {
     NotThere,
 }
 
-impl DirectoryStore {
-    /// Uses the records in this directory, which is created when the first session is opened.
-    pub fn at(directory: impl Into<PathBuf>) -> Self {
-        let directory = directory.into();
-        Self { directory: std::path::absolute(&directory).unwrap_or(directory) }
-    }
-
-    /// The directory of the leases of Linux sandboxes.
-    #[must_use]
-    pub fn leases(&self) -> PathBuf {
-        self.directory.join("sessions")
-    }
-
-    /// Returns the name by which a daemon recognises the containers of these sessions. It is random, and kept in the
-    /// directory: each directory has its own, so that equal paths on two machines do not collide.
-    ///
-    /// # Errors
-    ///
-    /// When the directory cannot be used, or other users could have changed it.
-    pub fn owner(&self) -> Result<String> {
-        self.prepare()?;
-        let path = self.directory.join(OWNER);
-        let _alone = Lock::alone(&path.with_extension(MAKING))?;
-        let digits = match directory::read(&path)? {
-            Some(text) => String::from_utf8(text).ok().filter(|digits| is_owner(digits)).ok_or_else(|| {
-                Error::new(ErrorKind::Io, format!("invalid owner file `{}`", path.display()))
-                    .hint("remove it: containers of earlier sessions are not found then, and end when idle")
-            })?,
-            None => {
-                let digits = random_digits(OWNER_BYTES)?;
-                directory::write(&path, digits.as_bytes())?;
-                digits
-            }
-        };
-        Ok(format!("cli-{digits}"))
-    }
-
-    /// Returns the workspace of a session that names no other directory, and creates it if it does not exist.
-    ///
-    /// # Errors
-    ///
-    /// `Escapes` for a link where the directory should be, and what the host reports.
-    pub fn workspace(&self, id: &SessionId) -> Result<PathBuf> {
-        self.prepare()?;
-        self.workspaces().prepare(id)
-    }
-
-    fn workspaces(&self) -> Workspaces {
-        Workspaces::new(self.directory.join("workspaces"))
-    }
-
-    fn file(&self, id: &SessionId, what: &str) -> PathBuf {
-        self.directory.join(IDS).join(format!("{id}.{what}"))
-    }
-
-    /// Returns the record of a session; `None` when there is none.
-    ///
-    /// # Errors
-    ///
-    /// When its record cannot be read.
-    pub fn record(&self, id: &SessionId) -> Result<Option<SessionRecord>> {
-        self.text(id)?.map(|text| Self::parsed(id, &text)).transpose()
-    }
-
-    /// Returns the record of a session; for a new one, a record with its default workspace.
-    pub(crate) fn record_or_default(&self, id: &SessionId, idle: Duration) -> Result<SessionRecord> {
-        match self.record(id)? {
-            Some(record) => Ok(record),
-            None => SessionRecord::new(self.workspace(id)?, idle),
-        }
-    }
-
-    fn text(&self, id: &SessionId) -> Result<Option<Vec<u8>>> {
-        self.check()?;
-        directory::read(&self.file(id, RECORD))
-    }
-
-    fn parsed(id: &SessionId, text: &[u8]) -> Result<SessionRecord> {
-        serde_json::from_slice(text).map_err(|error| {
-            Error::new(ErrorKind::Io, format!("the record of the session `{id}` cannot be understood: {error}"))
-                .hint(format!("`workden sessions release {id}` ends it, and keeps its files"))
-        })
-    }
-
-    /// Returns the ids of all sessions that have a record, in order.
-    ///
-    /// # Errors
-    ///
-    /// When the directory cannot be read; a missing directory is not an error.
-    pub fn ids(&self) -> Result<Vec<SessionId>> {
-        self.check()?;
-        let entries = match std::fs::read_dir(self.directory.join(IDS)) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(|error| directory::unusable(&error))?,
-        };
-        let id = |name: String| name.strip_suffix(&format!(".{RECORD}"))?.parse().ok();
-        let mut all: Vec<SessionId> =
-            entries.flatten().filter_map(|entry| id(entry.file_name().into_string().ok()?)).collect();
-        all.sort();
-        Ok(all)
-    }
-
-    /// How long a session has been idle; zero while it is in use.
-    #[must_use]
-    pub fn idle(&self, id: &SessionId) -> Duration {
-        let path = self.file(id, USED);
-        let is_free = path.exists() && matches!(Lock::alone_now(&path), Ok(Some(_)));
-        let since = || path.metadata().ok()?.modified().ok()?.elapsed().ok();
-        if is_free { since().unwrap_or_default() } else { Duration::ZERO }
-    }
-
-    /// Returns the session of this id, and creates it if it does not exist or if its sandbox has ended. However many
-    /// processes ask at a time, one sandbox is created.
-    ///
-    /// # Errors
-    ///
-    /// `Conflict` when the session is of another kind or has other options, or when its files have moved; and what the
-    /// launcher reports, which leaves no record of a new session behind.
-    pub(crate) async fn open(
-        &self,
-        id: &SessionId,
-        wanted: SessionRecord,
-        launcher: &dyn Launcher,
-    ) -> Result<(Launched, OpenSession)> {
-        let _making = self.lock(id).await?;
-        let used = self.use_now(id)?;
-        let there = self.record(id)?;
-        if let Some(there) = &there {
-            there.fits(id, &wanted)?;
-            if let Some(placed) = running(id, launcher).await? {
-                return Ok((placed, OpenSession { opened: Opened::Existing, record: there.clone(), used }));
-            }
-        }
-        // A session that has ended is created again with its old record, but with what must be hidden now.
-        let is_new = there.is_none();
-        let mut record = there.unwrap_or_else(|| wanted.clone());
-        self.check_workspace(id, &record)?;
-        record.masked = wanted.masked;
-        record.read_only = wanted.read_only;
-        let order = LaunchRequest {
-            session: Some(id.clone()),
-            runtime: None,
-            workspace: Some(record.workspace.clone()),
-            idle: Some(record.idle),
-        };
-        self.write(id, &record)?;
-        match launcher.create(&order).await {
-            Ok(placed) => Ok((placed, OpenSession { opened: Opened::New, record, used })),
-            Err(error) => {
-                // Keep the record of an existing session: it may start next time.
-                if is_new {
-                    let _ = std::fs::remove_file(self.file(id, RECORD));
-                    used.remove();
-                }
-                Err(error)
-            }
-        }
-    }
-
-    /// Checks that the files of a session are where its record says: commands that can change a parent directory could
-    /// have put a link in its place.
-    fn check_workspace(&self, id: &SessionId, record: &SessionRecord) -> Result<()> {
-        if record.workspace == self.workspaces().path(id) {
-            return self.workspaces().prepare(id).map(drop);
-        }
-        match record.workspace.canonicalize() {
-            Ok(real) if real == record.workspace => Ok(()),
-            _ => {
-                let sentence = format!("the files of the session `{id}` have been moved or replaced");
-                Err(Error::new(ErrorKind::Conflict, sentence).hint(let_go(id)))
-            }
-        }
-    }
-
-    /// Connects to a session without using it: its idle time continues.
-    ///
-    /// # Errors
-    ///
-    /// When it has a sandbox that cannot be reached.
-    pub(crate) async fn look(&self, id: &SessionId, launcher: &dyn Launcher) -> Result<Option<Launched>> {
-        let found = launcher.find().await?.into_iter().find(|found| is_of(found, id) && found.running);
-        match found {
-            Some(found) => launcher.adopt(&found).await.map(Some),
-            None => Ok(None),
-        }
-    }
-
-    /// Ends a session, and waits until it has ended.
-    ///
-    /// # Errors
-    ///
-    /// The error of its end; the record stays then.
-    pub(crate) async fn release(&self, id: &SessionId, launcher: &dyn Launcher, files: SessionFiles) -> Result<Ended> {
-        let making = self.lock(id).await?;
-        self.end(id, launcher, files, making).await
-    }
-
-    /// Ends a session and waits until it has ended, unless another process uses it: `None` then. `open` is its use by
-    /// this process.
-    ///
-    /// # Errors
-    ///
-    /// As [`release`](Self::release).
-    pub(crate) async fn release_unused(
-        &self,
-        id: &SessionId,
-        launcher: &dyn Launcher,
-        open: &OpenSession,
-    ) -> Result<Option<Ended>> {
-        let making = self.lock(id).await?;
-        if !open.used.make_exclusive()? {
-            return Ok(None);
-        }
-        self.end(id, launcher, SessionFiles::Stay, making).await.map(Some)
-    }
-
-    /// Removes the sandboxes of a session that do not answer, and keeps its record: the next use creates one again.
-    /// Another process may have replaced a dead one already.
-    pub(crate) async fn remove_dead(&self, id: &SessionId, launcher: &dyn Launcher) -> Result<()> {
-        let _making = self.lock(id).await?;
-        for found in launcher.find().await?.into_iter().filter(|found| is_of(found, id)) {
-            if !answers(&found, launcher).await {
-                launcher.remove(&found.name).await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn end(&self, id: &SessionId, launcher: &dyn Launcher, files: SessionFiles, making: Lock) -> Result<Ended> {
-        let mut ended = if self.file(id, RECORD).symlink_metadata().is_ok() { Ended::Now } else { Ended::NotThere };
-        for found in launcher.find().await?.into_iter().filter(|found| is_of(found, id)) {
-            launcher.remove(&found.name).await?;
-            ended = Ended::Now;
-        }
-        if files == SessionFiles::Go && self.workspaces().purge(id)? {
-            ended = Ended::Now;
-        }
-        for what in [RECORD, USED] {
-            let _ = std::fs::remove_file(self.file(id, what));
-        }
-        making.remove();
-        Ok(ended)
-    }
-
-    /// Waits for the lock of a session. Asks again and again: a thread that waits in the kernel could not be called off.
-    async fn lock(&self, id: &SessionId) -> Result<Lock> {
-        let mut pause = FIRST_PAUSE;
-        loop {
-            let (this, path) = (self.clone(), self.file(id, MAKING));
-            let taken = tokio::task::spawn_blocking(move || {
-                this.prepare()?;
-                Lock::alone_now(&path)
-            });
-            let failed = |_| Err(Error::new(ErrorKind::Io, "waiting for the lock of a session failed"));
-            if let Some(lock) = taken.await.unwrap_or_else(failed)? {
-                return Ok(lock);
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
-        }
-    }
-
-    fn use_now(&self, id: &SessionId) -> Result<Lock> {
-        let used = Lock::together(&self.file(id, USED))?;
-        used.touch();
-        Ok(used)
-    }
-
-    fn write(&self, id: &SessionId, record: &SessionRecord) -> Result<()> {
-        let text = serde_json::to_vec_pretty(record)
-            .map_err(|error| Error::new(ErrorKind::Io, format!("cannot write a session record: {error}")))?;
-        directory::write(&self.file(id, RECORD), &text)
-    }
-
-    /// Creates the directories if they do not exist, and rejects them if other users can change them.
-    fn prepare(&self) -> Result<()> {
-        directory::prepare(&self.directory)?;
-        directory::prepare(&self.directory.join(IDS))
-    }
-
-    fn check(&self) -> Result<()> {
-        directory::check(&self.directory)?;
-        directory::check(&self.directory.join(IDS))
-    }
+/// Whether to remove or only to report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pruning {
+    /// End idle sessions.
+    Remove,
+    /// Change nothing.
+    Look,
 }
 
-impl Drop for OpenSession {
-    fn drop(&mut self) {
-        self.used.touch();
-    }
-}
-
-/// Connects to the sandbox of a session. Removes sandboxes that have ended.
-async fn running(id: &SessionId, launcher: &dyn Launcher) -> Result<Option<Launched>> {
-    let mut all = None;
-    for found in launcher.find().await?.into_iter().filter(|found| is_of(found, id)) {
-        let adopted = if found.running && all.is_none() { Some(launcher.adopt(&found).await) } else { None };
-        match adopted {
-            Some(Ok(placed)) => all = Some(placed),
-            Some(Err(error)) if !matches!(error.kind(), ErrorKind::Gone | ErrorKind::NotFound) => return Err(error),
-            _ => launcher.remove(&found.name).await?,
-        }
-    }
-    Ok(all)
-}
-
-/// Whether a sandbox answers on a new connection.
-async fn answers(found: &ExistingSandbox, launcher: &dyn Launcher) -> bool {
-    let asked = async { launcher.adopt(found).await?.sandbox.usage().await };
-    found.running && timeout(PATIENCE, asked).await.is_ok_and(|answer| answer.is_ok())
-}
-
-fn is_of(found: &ExistingSandbox, id: &SessionId) -> bool {
-    found.session.as_ref() == Some(id)
-}
-
-fn random_digits(bytes: usize) -> Result<String> {
-    let mut random = vec![0; bytes];
-    getrandom::fill(&mut random).map_err(|_| Error::new(ErrorKind::Io, "this machine has no random numbers"))?;
-    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-fn is_owner(digits: &str) -> bool {
-    digits.len() == OWNER_BYTES * 2 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_session_that_cannot_be_started_again_is_not_forgotten() {
-        let place = tempfile::tempdir().unwrap();
-        let root = place.path().canonicalize().unwrap();
-        let kept = DirectoryStore::at(root.join("state"));
-        let fails = |_: LaunchRequest| async { Err(Error::new(ErrorKind::Unreachable, "not today")) };
-        let (new, old): (SessionId, SessionId) = ("new".parse().unwrap(), "old".parse().unwrap());
-        let files = root.join("files");
-        std::fs::create_dir(&files).unwrap();
-        let record = SessionRecord {
-            kind: "linux".to_owned(),
-            options: Default::default(),
-            workspace: files.clone(),
-            directory: workden_core::VirtualPath::root(),
-            masked: Vec::new(),
-            read_only: Vec::new(),
-            idle: Duration::from_secs(60),
-        };
-        kept.prepare().unwrap();
-        kept.write(&old, &record).unwrap();
-        for (id, stays) in [(&new, false), (&old, true)] {
-            let error = kept.open(id, record.clone(), &fails).await.unwrap_err();
-            assert_eq!((error.kind(), kept.record(id).unwrap().is_some()), (ErrorKind::Unreachable, stays), "{id}");
-        }
-        std::fs::rename(&files, root.join("elsewhere")).unwrap();
-        std::os::unix::fs::symlink("/etc", &files).unwrap();
-        assert_eq!(kept.open(&old, record, &fails).await.unwrap_err().kind(), ErrorKind::Conflict);
-    }
-
-    #[test]
-    fn an_owner_is_random_and_stays() {
-        let place = tempfile::tempdir().unwrap();
-        let (one, other) =
-            (DirectoryStore::at(place.path().join("one")), DirectoryStore::at(place.path().join("other")));
-        let owner = one.owner().unwrap();
-        assert!(owner.strip_prefix("cli-").is_some_and(is_owner), "{owner}");
-        assert_eq!((one.owner().unwrap(), one.clone().owner().unwrap()), (owner.clone(), owner.clone()));
-        assert_ne!(other.owner().unwrap(), owner);
-        let file = place.path().join("one/owner");
-        std::fs::remove_file(&file).unwrap();
-        assert_ne!(one.owner().unwrap(), owner, "the same path has another on another machine");
-        std::fs::write(&file, "../x").unwrap();
-        assert!(one.owner().unwrap_err().sentence().contains("invalid owner file"));
-    }
+/// What happened to a session; with [`Pruning::Look`], what would happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pruned {
+    /// It goes on, or does not exist.
+    Stays,
+    /// It had already ended.
+    HadEnded,
+    /// Its record could not be understood, so that it could not be used again.
+    Damaged,
+    /// It was idle for this long.
+    Idle(Duration),
 }

@@ -7,41 +7,19 @@ use std::time::Duration;
 
 use workden_core::{Error, ErrorKind, Result, Sandbox};
 
-use super::{DirectoryStore, MAKING, PATIENCE, RECORD, SessionFiles, USED, locks::Lock};
+use super::{
+    Pruned, Pruning, SessionFiles, SessionStore,
+    directory_store::{DirectoryStore, MAKING, PATIENCE, RECORD, USED},
+    locks::Lock,
+};
 use crate::{ExistingSandbox, Launcher, SessionId};
 
 /// The minimum age of a stopped sandbox without a record: a younger one may be about to start.
 const ABANDONED: Duration = Duration::from_secs(600);
 
-/// Whether to remove or only to report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pruning {
-    /// End idle sessions.
-    Remove,
-    /// Change nothing.
-    Look,
-}
-
-/// What happened to a session; with [`Pruning::Look`], what would happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pruned {
-    /// It goes on, or does not exist.
-    Stays,
-    /// It had already ended.
-    HadEnded,
-    /// Its record could not be understood, so that it could not be used again.
-    Damaged,
-    /// It was idle for this long.
-    Idle(Duration),
-}
-
 impl DirectoryStore {
-    /// Ends a session that has exited, cannot be used again, or has been idle for `most`. Its files stay.
-    ///
-    /// # Errors
-    ///
-    /// `TimedOut` when it does not answer, and what else fails: the session goes on then.
-    pub(crate) async fn prune(
+    /// Ends a session that has exited, cannot be used again, or has been idle for `most`.
+    pub(super) async fn prune_one(
         &self,
         id: &SessionId,
         launcher: &dyn Launcher,
@@ -71,11 +49,7 @@ impl DirectoryStore {
     }
 
     /// Removes sandboxes that do not run and have no record. Returns how many there were.
-    ///
-    /// # Errors
-    ///
-    /// What the launcher reports.
-    pub(crate) async fn prune_unknown(&self, launcher: &dyn Launcher, doing: Pruning) -> Result<usize> {
+    pub(super) async fn prune_others(&self, launcher: &dyn Launcher, doing: Pruning) -> Result<usize> {
         let mut removed = 0;
         for found in launcher.find().await?.into_iter().filter(is_dead) {
             let mut making = None;
