@@ -9,6 +9,8 @@
 
 mod conforming;
 mod ending;
+mod faults;
+mod faulty_proxy;
 mod managers;
 mod places;
 mod secrecy;

@@ -1,10 +1,14 @@
 //! `ExecStream`: the standard streams of a program that the API server executes in a pod.
+//!
+//! Invariant: the output ends when the connection does. The pipes of kube do not end when the connection is lost, but
+//! the status of the program arrives then, or is known not to.
 
 use std::{
+    future::{Future, poll_fn},
     io,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -37,8 +41,16 @@ pub(super) struct ExecStream {
     output: ReadHalf<SimplexStream>,
     complaint: Complaint,
     listener: JoinHandle<()>,
+    ending: Ending,
     /// Dropping it ends the connection.
-    process: AttachedProcess,
+    _process: AttachedProcess,
+}
+
+/// How the program ends.
+enum Ending {
+    Awaited(Pin<Box<dyn Future<Output = Option<String>> + Send>>),
+    /// What the cluster says about it; `None` when it says nothing, or the connection was lost first.
+    Known(Option<String>),
 }
 
 /// What a program has written to its standard error.
@@ -58,6 +70,8 @@ pub(super) async fn run(pods: &Api<Pod>, name: &str, words: &[String]) -> Result
     let missing = || Error::new(ErrorKind::Io, "the cluster did not return the streams of a program");
     let (input, output) = (process.stdin().ok_or_else(missing)?, process.stdout().ok_or_else(missing)?);
     let mut errors = process.stderr().ok_or_else(missing)?;
+    let status = process.take_status().ok_or_else(missing)?;
+    let ending = Ending::Awaited(Box::pin(async move { status.await?.message }));
     let complaint = Complaint::default();
     let heard = complaint.clone();
     let listener = tokio::spawn(async move {
@@ -68,7 +82,7 @@ pub(super) async fn run(pods: &Api<Pod>, name: &str, words: &[String]) -> Result
             all.extend_from_slice(&piece[..room]);
         }
     });
-    Ok(ExecStream { input, output, complaint, listener, process })
+    Ok(ExecStream { input, output, complaint, listener, ending, _process: process })
 }
 
 impl ExecStream {
@@ -92,15 +106,39 @@ impl ExecStream {
         if !said.is_empty() {
             return errors::shown(&String::from_utf8_lossy(&said));
         }
-        let Some(status) = self.process.take_status() else { return String::new() };
-        let status = timeout(COMPLAINT_TIME, status).await.ok().flatten();
-        errors::shown(&status.and_then(|status| status.message).unwrap_or_default())
+        let message = timeout(COMPLAINT_TIME, poll_fn(|context| self.poll_ending(context))).await.ok().flatten();
+        errors::shown(&message.unwrap_or_default())
+    }
+
+    fn poll_ending(&mut self, context: &mut Context<'_>) -> Poll<Option<String>> {
+        if let Ending::Awaited(message) = &mut self.ending {
+            let message = ready!(message.as_mut().poll(context));
+            self.ending = Ending::Known(message);
+        }
+        match &self.ending {
+            Ending::Known(message) => Poll::Ready(message.clone()),
+            Ending::Awaited(_) => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for ExecStream {
+    fn drop(&mut self) {
+        self.listener.abort();
     }
 }
 
 impl AsyncRead for ExecStream {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.output).poll_read(context, into)
+        if let Poll::Ready(read) = Pin::new(&mut self.output).poll_read(context, into) {
+            return Poll::Ready(read);
+        }
+        ready!(self.poll_ending(context));
+        // More may have come before the end; nothing is the end of the output.
+        match Pin::new(&mut self.output).poll_read(context, into) {
+            Poll::Ready(read) => Poll::Ready(read),
+            Poll::Pending => Poll::Ready(Ok(())),
+        }
     }
 }
 

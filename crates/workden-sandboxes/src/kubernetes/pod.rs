@@ -2,7 +2,10 @@
 //! keeper, which any of three ways reaches.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -53,6 +56,8 @@ pub(super) struct SandboxPod {
     made: OnceCell<Made>,
     /// The way of the current connection.
     way: Mutex<Option<Reach>>,
+    /// Whether the pod was stopped, and needs no further deletion.
+    ended: AtomicBool,
 }
 
 /// How a pod is started and reached.
@@ -93,7 +98,15 @@ pub(super) struct Made {
 
 impl SandboxPod {
     pub(super) fn new(cluster: Cluster, keepers: ContainerKeepers, choice: PodChoice, settings: PodSettings) -> Self {
-        Self { cluster, keepers, choice, settings, made: OnceCell::new(), way: Mutex::default() }
+        Self {
+            cluster,
+            keepers,
+            choice,
+            settings,
+            made: OnceCell::new(),
+            way: Mutex::default(),
+            ended: AtomicBool::new(false),
+        }
     }
 
     /// Returns the pod, if it was created or found.
@@ -297,9 +310,11 @@ impl Connector for SandboxPod {
             let _ = timeout(STOP_TIME, remote.stop()).await;
         }
         match self.settings.when_stopped {
-            WhenStopped::Delete => delete(&self.cluster, &made.name, &made.uid).await,
-            WhenStopped::Keep => Ok(()),
+            WhenStopped::Delete => delete(&self.cluster, &made.name, &made.uid).await?,
+            WhenStopped::Keep => {}
         }
+        self.ended.store(true, Ordering::Relaxed);
+        Ok(())
     }
 }
 
@@ -308,7 +323,7 @@ impl Drop for SandboxPod {
     /// its lease ends.
     fn drop(&mut self) {
         let is_nameless = matches!(&self.choice, PodChoice::New { name: None, .. });
-        let deletes = is_nameless && self.settings.when_stopped == WhenStopped::Delete;
+        let deletes = is_nameless && !*self.ended.get_mut() && self.settings.when_stopped == WhenStopped::Delete;
         let Some(Made { name, uid, .. }) = self.made.take().filter(|_| deletes) else { return };
         let cluster = self.cluster.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
