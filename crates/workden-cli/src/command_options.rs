@@ -16,7 +16,7 @@ const NO_TOOLCHAIN: &str = "none";
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct CommandOptions {
     /// Memory of all processes together, like 512M or 1.5G [default: half of the machine's; all of it with
-    /// `--sandbox docker`].
+    /// `--sandbox docker`; 768M in a pod].
     #[arg(long, value_name = "SIZE", value_parser = typed::memory)]
     pub(crate) memory: Option<u64>,
     /// Processors, like 1.5.

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod approval;
+mod cluster;
 mod command_options;
 mod completions;
 mod containers;
@@ -22,6 +23,7 @@ mod runtimes;
 mod sessions;
 mod setup;
 mod signals;
+mod spinner;
 mod tool;
 mod typed;
 mod user_sessions;
@@ -58,11 +60,12 @@ enum Command {
     ///
     /// The command sees the directory it works in as `/workspace` (or at its own path: --path), the programs of this
     /// machine, and nothing else of it: no home directories, no other processes, no network. It may write to the
-    /// directory and to its own /tmp. When it ends, everything that it started ends as well.
+    /// directory and to its own /tmp. In a pod (`--sandbox kubernetes`) it sees an empty `/workspace` and the programs
+    /// of the image. When it ends, everything that it started ends as well.
     ///
     /// Output is passed on as it is printed. Input is passed on unless it is a terminal; for a terminal use -t.
     #[command(after_help = run::AFTER_HELP)]
-    Run(run::RunArguments),
+    Run(Box<run::RunArguments>),
     /// Call the tools that a model is given, by hand or from a program.
     ///
     /// Prints what a model would see. The tools work in a directory, under rules; commands run in a

@@ -440,7 +440,7 @@ impl WorkspaceBuilder {
             let sentence = "`root` and `mount` are not supported with a session, which has its own directory";
             return Err(Error::new(ErrorKind::InvalidArgument, sentence).hint("leave them out, or use another sandbox"));
         }
-        self.root = Some(session.workspace.clone());
+        self.root = session.has_directory().then(|| session.workspace.clone());
         Ok(())
     }
 

@@ -60,7 +60,9 @@ pub use packages::{
 };
 pub use protected_names::ProtectedNames;
 pub use stack::{Commands, Files};
-pub use user_sessions::{SessionKind, SessionManagers, SessionSpec, UserSessions, runtime_named};
+pub use user_sessions::{
+    ClusterSpec, SessionKind, SessionManagers, SessionPlace, SessionSpec, UserSessions, runtime_named,
+};
 pub use workden_core as core;
 pub use workden_core::sandbox::{Level, MountAccess, Network};
 pub use workden_core::{Backend, BackendExt, Error, ErrorKind, Refusal, Result, Sandbox, Verdict, VirtualPath};

@@ -160,6 +160,7 @@ impl SandboxKind {
             // No program outside sees the files of a pod.
             #[cfg(feature = "kubernetes")]
             Self::Kubernetes(_) => GitFiles::Writable,
+            Self::Session(session) if !session.2.has_directory() => GitFiles::Writable,
             Self::Remote(_) | Self::Session(_) => GitFiles::Protected,
         }
     }
@@ -205,7 +206,7 @@ impl SandboxKind {
             Self::Docker(_) => true,
             #[cfg(feature = "kubernetes")]
             Self::Kubernetes(_) => false,
-            Self::Session(_) => true,
+            Self::Session(session) => session.2.has_directory(),
             Self::Remote(_) => false,
         }
     }
@@ -460,6 +461,13 @@ fn in_session(
     work_dir: VirtualPath,
     durability: Option<workden_files::Durability>,
 ) -> Result<Assembled> {
+    if !record.has_directory() {
+        let start = move |_: Begun| {
+            let (sessions, id, record) = (sessions.clone(), id.clone(), record.clone());
+            async move { Ok(sessions.open(&id, record).await?.sandbox()) }
+        };
+        return Assembled::of(LazySandbox::new(work_dir, start), mounts, &[], durability);
+    }
     // Commands of a session see its own directory, and no other mount.
     let (source, at) = (record.workspace.clone(), record.directory.clone());
     let opened = open_mounts(&[Mount { source, at, access: MountAccess::ReadWrite }])?;

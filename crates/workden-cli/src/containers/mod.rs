@@ -21,11 +21,11 @@ use crate::runtimes::News;
 /// The options that choose the software of a container.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ContainerArguments {
-    /// The image of `--sandbox docker`.
+    /// The image of `--sandbox docker` or `--sandbox kubernetes`.
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: Option<String>,
     /// The runtime of `--sandbox docker`, instead of an image: a name from `workden runtimes list`, or a .toml
-    /// file.
+    /// file. Pods use one only if it is a ready image.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) runtime: Option<String>,
 }
@@ -57,7 +57,7 @@ impl ContainerArguments {
         let named = [("--image", self.image.is_some()), ("--runtime", self.runtime.is_some())];
         match named.iter().find(|(_, is_named)| *is_named) {
             None => Ok(()),
-            Some((name, _)) => Err(refused(&format!("`{name}` requires `--sandbox docker`"))
+            Some((name, _)) => Err(refused(&format!("`{name}` requires `--sandbox docker` or `--sandbox kubernetes`"))
                 .hint("add `--sandbox docker`, or leave it out")),
         }
     }

@@ -1,8 +1,11 @@
-//! `--net`: `none`, `host`, or the name of a network of the daemon.
+//! `--net`: `none`, `host`, the name of a network of the daemon, or `cluster` for pods.
 
 use std::fmt;
 
 use workden::{Error, ErrorKind, Network, Result};
+
+/// The network of pods that are not closed.
+const OF_CLUSTER: &str = "cluster";
 
 /// The network of a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +14,7 @@ pub(crate) enum Net {
     None,
     /// The network of this machine.
     Host,
-    /// A named network of the Docker daemon.
+    /// A named network of the Docker daemon, or that of the cluster of a pod.
     OfDaemon(String),
 }
 
@@ -24,7 +27,22 @@ impl Net {
             "host" => Ok(Self::Host),
             // `container:ID` and the like would join the network of another container.
             name if !name.is_empty() && is_name(name) && !name.starts_with('-') => Ok(Self::OfDaemon(name.to_owned())),
-            _ => Err("use `none`, `host`, or with `--sandbox docker` the name of a network of the daemon".to_owned()),
+            _ => Err("use `none`, `host`, with `--sandbox docker` the name of a network of the daemon, or with \
+                      `--sandbox kubernetes` `cluster`"
+                .to_owned()),
+        }
+    }
+
+    /// Converts it for a pod, whose network is that of the cluster unless it is closed.
+    pub(crate) fn in_cluster(&self) -> Result<Network> {
+        match self {
+            Self::None => Ok(Network::None),
+            Self::OfDaemon(name) if name == OF_CLUSTER => Ok(Network::Host),
+            Self::Host | Self::OfDaemon(_) => {
+                let sentence = format!("`--net {self}` is not supported with `--sandbox kubernetes`");
+                Err(Error::new(ErrorKind::Unsupported, sentence)
+                    .hint("use `--net none`, or `--net cluster` for the network of the cluster"))
+            }
         }
     }
 
@@ -33,6 +51,10 @@ impl Net {
         match self {
             Self::None => Ok(Network::None),
             Self::Host => Ok(Network::Host),
+            Self::OfDaemon(name) if name == OF_CLUSTER => {
+                Err(Error::new(ErrorKind::InvalidArgument, "`--net cluster` requires `--sandbox kubernetes`")
+                    .hint("use `--net none` or `--net host`, or add `--sandbox kubernetes`"))
+            }
             Self::OfDaemon(name) => {
                 let sentence = format!("`--net {name}` names a Docker network and requires `--sandbox docker`");
                 Err(Error::new(ErrorKind::InvalidArgument, sentence)
@@ -66,6 +88,10 @@ mod tests {
             assert!(Net::parse(typed).is_err(), "{typed}");
         }
         assert!(Net::Host.without_daemon().is_ok());
+        let cluster = Net::parse("cluster").unwrap();
+        assert_eq!((cluster.in_cluster().unwrap(), Net::None.in_cluster().unwrap()), (Network::Host, Network::None));
+        assert!(cluster.without_daemon().unwrap_err().sentence().contains("kubernetes"));
+        assert!(Net::Host.in_cluster().is_err() && Net::OfDaemon("bridge".to_owned()).in_cluster().is_err());
         assert!(Net::OfDaemon("bridge".to_owned()).without_daemon().is_err());
     }
 }

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use workden::{Level, SessionId};
 
 use crate::{
+    cluster::ClusterArguments,
     command_options::{CommandOptions, TimeoutOption},
     containers::{ContainerArguments, Net},
     packages::PathOption,
@@ -22,6 +23,7 @@ Examples:
   workden run -t -- bash
   workden run --sandbox docker --image debian:12 -- cat /etc/os-release
   workden run --sandbox docker --runtime python-datascience -- python analyse.py
+  workden run --sandbox kubernetes --image python:3.12-slim -- python3 -c 'print(6 * 7)'
 
 Exit codes:
   that of the command; 128+N if signal N ended the command or workden
@@ -49,8 +51,8 @@ pub(crate) struct RunArguments {
     /// The isolation of `--sandbox linux` [default: namespaces].
     #[arg(long, value_name = "LEVEL", value_enum)]
     pub(super) level: Option<LevelArgument>,
-    /// The network: `none`, `host` for the network of this machine, or with `--sandbox docker` the name of a
-    /// network of the daemon [default: none].
+    /// The network: `none`, `host` for the network of this machine, with `--sandbox docker` the name of a network of
+    /// the daemon, or with `--sandbox kubernetes` `cluster` [default: none].
     #[arg(long, value_name = "NETWORK", value_parser = Net::parse)]
     pub(super) net: Option<Net>,
     #[command(flatten)]
@@ -77,6 +79,8 @@ pub(crate) struct RunArguments {
     /// The program and its arguments. No shell reads them: `sh -c '...'` is a command like any other.
     #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
     pub(super) command: Vec<String>,
+    #[command(flatten)]
+    pub(super) cluster: ClusterArguments,
 }
 
 /// Where a command runs.
@@ -86,6 +90,8 @@ pub(super) enum Kind {
     Linux,
     /// In a container of a Docker or Podman daemon: sees the workspace and what is installed there.
     Docker,
+    /// In a pod of a Kubernetes cluster: sees an empty /workspace and what is installed in its image.
+    Kubernetes,
     /// On this machine as you, without any isolation.
     Host,
 }

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+#[cfg(feature = "kubernetes")]
+use workden::sandboxes::kubernetes::KubernetesSandbox;
 use workden::{
     Error, ErrorKind, HostEnvironment, KeptSandbox, Level, Network, PackagesInUse, Result, Sandbox, SandboxOptions,
     Session, SessionId, SessionKind, SessionSpec,
@@ -16,7 +18,11 @@ use super::{
     Ending, Machine, Running, Shown,
     arguments::{Kind, LevelArgument, LimitsHeld, RunArguments},
 };
+#[cfg(feature = "kubernetes")]
+use crate::spinner::Spinner;
 use crate::{
+    cluster::refuse_in_pod,
+    command_options::Named,
     containers::{Installed, Net},
     packages::{mention_setup, tell as mention},
     signals::ToldToEnd,
@@ -29,6 +35,8 @@ pub(super) enum RunSandbox {
     Linux(LinuxSandbox, Option<PackagesInUse>),
     Host(HostSandbox),
     Docker(DockerSandbox),
+    #[cfg(feature = "kubernetes")]
+    Kubernetes(KubernetesSandbox),
     /// A session, which keeps running.
     Session(Session),
 }
@@ -50,6 +58,10 @@ impl RunSandbox {
                 builder.start().await.map(Self::Host).map_err(Ending::Refused)
             }
             Kind::Docker => in_container(arguments, host, told).await.map(Self::Docker),
+            #[cfg(feature = "kubernetes")]
+            Kind::Kubernetes => in_pod(arguments, told).await.map(Self::Kubernetes),
+            #[cfg(not(feature = "kubernetes"))]
+            Kind::Kubernetes => Err(Ending::Refused(crate::cluster::without_feature())),
         }
     }
 
@@ -58,6 +70,8 @@ impl RunSandbox {
             Self::Linux(sandbox, _) => sandbox,
             Self::Host(sandbox) => sandbox,
             Self::Docker(sandbox) => sandbox,
+            #[cfg(feature = "kubernetes")]
+            Self::Kubernetes(sandbox) => sandbox,
             Self::Session(session) => &**session,
         }
     }
@@ -70,6 +84,11 @@ impl RunSandbox {
             Self::Session(session) => drop(session),
             Self::Docker(sandbox) => {
                 // If the daemon does not stop the container now, it ends when its lease expires.
+                let _ = sandbox.stop().await;
+            }
+            #[cfg(feature = "kubernetes")]
+            Self::Kubernetes(sandbox) => {
+                // A pod that the cluster does not delete now ends when its lease expires.
                 let _ = sandbox.stop().await;
             }
         }
@@ -141,9 +160,12 @@ async fn session(
     let opened = async {
         let sessions = user_sessions()?;
         let mut spec = SessionSpec::default();
-        if arguments.sandbox == Kind::Docker {
-            spec.kind = SessionKind::Docker;
-        }
+        spec.kind = match arguments.sandbox {
+            Kind::Docker => SessionKind::Docker,
+            Kind::Kubernetes => SessionKind::Kubernetes,
+            Kind::Linux | Kind::Host => SessionKind::Linux,
+        };
+        spec.cluster = arguments.cluster.spec();
         spec.image.clone_from(&arguments.container.image);
         spec.runtime.clone_from(&arguments.container.runtime);
         spec.root.clone_from(&arguments.root);
@@ -179,6 +201,26 @@ async fn in_container(
     Err(ending)
 }
 
+/// Starts a pod. A signal meanwhile leaves no pod behind.
+#[cfg(feature = "kubernetes")]
+async fn in_pod(arguments: &RunArguments, told: &mut ToldToEnd) -> std::result::Result<KubernetesSandbox, Ending> {
+    let (container, net) = (&arguments.container, arguments.net.as_ref());
+    let pod = arguments.cluster.pod(KubernetesSandbox::builder(), container, net, &arguments.options);
+    let sandbox = pod.and_then(workden::sandboxes::kubernetes::KubernetesSandboxBuilder::build);
+    let sandbox = sandbox.map_err(Ending::Refused)?;
+    let spinner = Spinner::show("starting a pod".to_owned());
+    let ending = tokio::select! {
+        started = sandbox.start() => match started {
+            Ok(()) => return Ok(sandbox),
+            Err(error) => Ending::Refused(error),
+        },
+        (_, number) = told.next() => Ending::Told(number),
+    };
+    drop(spinner);
+    let _ = sandbox.stop().await;
+    Err(ending)
+}
+
 /// Returns the directory to work in. The error shows the path, because the user typed it.
 fn root(arguments: &RunArguments, host: &HostEnvironment) -> Result<PathBuf> {
     let root = arguments.root.as_ref().map_or_else(|| host.directory.clone(), |root| host.directory.join(root));
@@ -210,7 +252,7 @@ impl RunArguments {
         match (self.sandbox, self.level) {
             (Kind::Linux, Some(LevelArgument::Landlock)) => Machine::WithoutNamespaces,
             (Kind::Linux, _) => Machine::Namespaces,
-            (Kind::Host | Kind::Docker, _) => Machine::NotAsked,
+            (Kind::Host | Kind::Docker | Kind::Kubernetes, _) => Machine::NotAsked,
         }
     }
 }
@@ -227,8 +269,17 @@ pub(super) fn check(arguments: &RunArguments) -> Result<()> {
             arguments.path.named(),
         ];
         refuse(&named, "`--session`")?;
-        return if arguments.sandbox == Kind::Linux { arguments.container.refuse() } else { Ok(()) };
+        return match arguments.sandbox {
+            Kind::Kubernetes => refuse_in_pod(arguments.net.as_ref(), &of_this_machine(arguments)),
+            Kind::Docker => arguments.cluster.refuse(),
+            Kind::Linux | Kind::Host => arguments.container.refuse().and_then(|()| arguments.cluster.refuse()),
+        };
     }
+    if arguments.sandbox == Kind::Kubernetes {
+        refuse_in_pod(arguments.net.as_ref(), &of_this_machine(arguments))?;
+        return arguments.cluster.check_image(&arguments.container);
+    }
+    arguments.cluster.refuse()?;
     if arguments.sandbox == Kind::Docker {
         arguments.container.chosen()?;
         refuse(&[("--level", arguments.level.is_some())], "`--sandbox docker`, whose walls the daemon makes")?;
@@ -251,6 +302,18 @@ pub(super) fn check(arguments: &RunArguments) -> Result<()> {
     let limits =
         arguments.options.limits().map(|(name, is_named)| (name, is_named && arguments.limits == LimitsHeld::Required));
     refuse(&[&named[..], &limits].concat(), "`--sandbox host`, which runs commands without isolation")
+}
+
+/// Returns the options about the files, programs and limits of this machine, which a pod does not have.
+fn of_this_machine(arguments: &RunArguments) -> [Named; 6] {
+    [
+        ("--root", arguments.root.is_some()),
+        ("--mount", !arguments.mount.is_empty()),
+        arguments.path.named(),
+        arguments.options.toolchains(),
+        ("--pids", arguments.options.pids.is_some()),
+        ("--level", arguments.level.is_some()),
+    ]
 }
 
 fn refuse(named: &[(&str, bool)], with: &str) -> Result<()> {

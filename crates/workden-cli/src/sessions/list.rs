@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, io::Write, time::Duration};
 
 use serde::Serialize;
-use workden::{SessionId, SessionManager, UserSessions, sessions::SessionRecord};
+use workden::{SessionId, SessionManager, SessionPlace, UserSessions, sessions::SessionRecord};
 use workden_core::{parse_size, show_size, type_size};
 
 use super::user_sessions;
@@ -33,10 +33,10 @@ struct Row {
     jobs: Option<u64>,
     /// The memory in use, in bytes.
     memory: Option<u64>,
-    /// `none`, `host`, or the name of a network of the daemon.
+    /// `none`, `host`, the name of a network of the daemon, or `cluster`.
     network: Option<String>,
     limits: Limits,
-    /// The directory of the host that holds its files.
+    /// The directory of the host that holds its files; empty if they are in its pod.
     workspace: String,
 }
 
@@ -76,7 +76,7 @@ impl Limits {
 
 pub(super) async fn run(json: bool) -> Result<(), Failure> {
     let sessions = user_sessions().map_err(request)?;
-    let mut managers: BTreeMap<String, Option<SessionManager>> = BTreeMap::new();
+    let mut managers: BTreeMap<SessionPlace, Option<SessionManager>> = BTreeMap::new();
     let mut rows = Vec::new();
     for id in sessions.store().ids().map_err(request)? {
         let record = match sessions.store().record(&id) {
@@ -87,10 +87,11 @@ pub(super) async fn run(json: bool) -> Result<(), Failure> {
                 continue;
             }
         };
-        if !managers.contains_key(&record.kind) {
-            managers.insert(record.kind.clone(), sessions.manager(&record.kind).await.ok());
+        let place = SessionPlace::of(&record);
+        if !managers.contains_key(&place) {
+            managers.insert(place.clone(), sessions.manager(&place).await.ok());
         }
-        let manager = managers.get(&record.kind).and_then(Option::as_ref);
+        let manager = managers.get(&place).and_then(Option::as_ref);
         rows.push(row(&sessions, id, record, manager).await);
     }
     let text = if json {

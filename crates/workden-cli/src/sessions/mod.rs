@@ -14,6 +14,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use workden::{SessionId, SessionKind, sessions::Pruning};
 
 use crate::{
+    cluster::ClusterArguments,
     command_options::{CommandOptions, EnvironmentOption, TimeoutOption},
     containers::{ContainerArguments, Net},
     failure::Failure,
@@ -30,10 +31,13 @@ Examples:
   workden sessions release mine     its files stay; --purge removes them too
   workden sessions release --all
   workden sessions prune --idle 1h
+  workden sessions open team --sandbox kubernetes --namespace agents --image debian:12
 
 A session ends when it is released, or after its idle time without a connection. `run`, `tool` and `mcp` use one with \
 --session ID, and leave it running. Records of sessions are in $XDG_STATE_HOME/workden, or in ~/.local/state/workden; \
-their files are there too, in workspaces/ID/workspace, unless --root names another directory.
+their files are there too, in workspaces/ID/workspace, unless --root names another directory. The files of a pod end \
+with it, unless they are in a --claim. A pod belongs to its namespace: the same `open` on another machine opens the \
+same session.
 
 Exit codes:
   0  success; for `exec`, the exit codes of `workden run`
@@ -50,7 +54,7 @@ pub(crate) enum SessionsCommand {
         json: bool,
     },
     /// Create a session, or report that it exists.
-    Open(OpenArguments),
+    Open(Box<OpenArguments>),
     /// Run a command in a session, and pass its streams and exit code through.
     Exec(ExecArguments),
     /// List the files of a session, or copy them: `files ID [PATH]`, `files ID get PATH [DEST]`, `files ID put FILE
@@ -103,8 +107,8 @@ pub(crate) struct OpenArguments {
     /// The directory to work in [default: a new one].
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// The network: `none`, `host`, or with `--sandbox docker` the name of a network of the daemon
-    /// [default: none].
+    /// The network: `none`, `host`, with `--sandbox docker` the name of a network of the daemon, or with `--sandbox
+    /// kubernetes` `cluster` [default: none].
     #[arg(long, value_name = "NETWORK", value_parser = Net::parse)]
     net: Option<Net>,
     #[command(flatten)]
@@ -112,6 +116,8 @@ pub(crate) struct OpenArguments {
     /// How long it lives without a connection, like 30m [default: 1h].
     #[arg(long, value_name = "TIME", value_parser = typed::time)]
     idle: Option<Duration>,
+    #[command(flatten)]
+    cluster: ClusterArguments,
 }
 
 /// Arguments of `workden sessions exec`.
@@ -144,6 +150,8 @@ pub(crate) enum SessionChoice {
     Linux,
     /// In a container of a Docker or Podman daemon.
     Docker,
+    /// In a pod of a Kubernetes cluster, with its own /workspace.
+    Kubernetes,
 }
 
 impl From<SessionChoice> for SessionKind {
@@ -151,6 +159,7 @@ impl From<SessionChoice> for SessionKind {
         match choice {
             SessionChoice::Linux => Self::Linux,
             SessionChoice::Docker => Self::Docker,
+            SessionChoice::Kubernetes => Self::Kubernetes,
         }
     }
 }

@@ -2,20 +2,24 @@
 
 use std::io::Write;
 
-use workden::{Error, ErrorKind, SessionSpec, sessions::Opened};
+use workden::{
+    Error, ErrorKind, SessionSpec,
+    sessions::{Opened, SessionRecord},
+};
 
-use super::{OpenArguments, user_sessions};
-use crate::failure::{Failure, request, usage};
+use super::{OpenArguments, SessionChoice, user_sessions};
+use crate::{
+    cluster::refuse_in_pod,
+    failure::{Failure, request, usage},
+    spinner::Spinner,
+};
 
 pub(super) async fn run(arguments: &OpenArguments) -> Result<(), Failure> {
     let sessions = user_sessions().map_err(request)?;
-    if arguments.sandbox == super::SessionChoice::Linux {
-        arguments.container.refuse().map_err(usage)?;
-    } else if sessions.store().record(&arguments.id).map_err(request)?.is_none() {
-        arguments.container.chosen().map_err(usage)?;
-    }
+    check(arguments, sessions.store().record(&arguments.id).map_err(request)?.as_ref()).map_err(usage)?;
     let mut spec = SessionSpec::default();
     spec.kind = arguments.sandbox.into();
+    spec.cluster = arguments.cluster.spec();
     spec.image.clone_from(&arguments.container.image);
     spec.runtime.clone_from(&arguments.container.runtime);
     spec.root.clone_from(&arguments.root);
@@ -25,12 +29,38 @@ pub(super) async fn run(arguments: &OpenArguments) -> Result<(), Failure> {
     spec.idle = arguments.idle;
     let unplanned = |error: Error| if error.kind() == ErrorKind::Unsupported { usage(error) } else { request(error) };
     let record = sessions.planned(&arguments.id, &spec).map_err(unplanned)?;
-    let files = record.workspace.display().to_string();
+    let files = match record.has_directory() {
+        true => record.workspace.display().to_string(),
+        false => format!("its pod, at `{}`", record.directory),
+    };
+    let spinner = (!record.has_directory()).then(|| Spinner::show("starting a pod".to_owned()));
     let session = sessions.open(&arguments.id, record).await.map_err(request)?;
+    drop(spinner);
     let how = match session.opened() {
         Opened::New => "is open",
         Opened::Existing => "was open already",
     };
     let text = format!("The session `{}` {how}; its files are in {files}\n", arguments.id);
     anstream::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
+}
+
+/// Rejects unsupported combinations of options. An existing session keeps its image.
+fn check(arguments: &OpenArguments, there: Option<&SessionRecord>) -> workden::Result<()> {
+    if arguments.sandbox != SessionChoice::Kubernetes {
+        arguments.cluster.refuse()?;
+    }
+    match arguments.sandbox {
+        SessionChoice::Linux => arguments.container.refuse(),
+        SessionChoice::Docker if there.is_none() => arguments.container.chosen().map(drop),
+        SessionChoice::Docker => Ok(()),
+        SessionChoice::Kubernetes => {
+            let named = [
+                ("--root", arguments.root.is_some()),
+                arguments.options.toolchains(),
+                ("--pids", arguments.options.pids.is_some()),
+            ];
+            refuse_in_pod(arguments.net.as_ref(), &named)?;
+            if there.is_none() { arguments.cluster.check_image(&arguments.container) } else { Ok(()) }
+        }
+    }
 }

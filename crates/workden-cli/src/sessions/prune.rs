@@ -2,10 +2,10 @@
 //!
 //! Invariant: a session that cannot be inspected is left alone, stops nothing else, and is reported at the end.
 
-use std::{io::Write, time::Duration};
+use std::{collections::BTreeSet, io::Write, time::Duration};
 
 use workden::{
-    Error, HostEnvironment, Result, SessionId, UserSessions,
+    Error, HostEnvironment, Result, SessionId, SessionKind, SessionPlace, UserSessions,
     core::ErrorKind,
     sandboxes::docker::{Daemon, Leftovers},
     sessions::{Pruned, Pruning},
@@ -21,15 +21,20 @@ pub(super) async fn run(idle: Duration, doing: Pruning) -> std::result::Result<(
     let sessions = user_sessions().map_err(request)?;
     let mut told = Told { doing, any: false };
     let (mut silent, mut failed) = (Vec::new(), Vec::new());
+    let mut clusters = BTreeSet::new();
     for id in sessions.store().ids().map_err(request)? {
+        let record = sessions.store().record(&id).ok().flatten();
+        let place = record.as_ref().map(SessionPlace::of).filter(SessionPlace::is_cluster);
+        let files = if place.is_some() { "files outside a claim end with its pod" } else { "its files stay" };
+        clusters.extend(place);
         match session(&sessions, &id, idle, doing).await {
             Ok(Pruned::Stays) => {}
-            Ok(Pruned::HadEnded) => told.tell(&format!("the session `{id}`, which has ended; its files stay"))?,
+            Ok(Pruned::HadEnded) => told.tell(&format!("the session `{id}`, which has ended; {files}"))?,
             Ok(Pruned::Damaged) => {
                 told.tell(&format!("the session `{id}`, whose record is invalid; its files stay"))?
             }
             Ok(Pruned::Idle(time)) => {
-                told.tell(&format!("the session `{id}`, idle for {} s; its files stay", time.as_secs()))?;
+                told.tell(&format!("the session `{id}`, idle for {} s; {files}", time.as_secs()))?;
             }
             Err(error) => {
                 failed.push(format!("cannot inspect the session `{id}`: {}", error.sentence()));
@@ -46,6 +51,12 @@ pub(super) async fn run(idle: Duration, doing: Pruning) -> std::result::Result<(
         // Without a daemon there are no containers.
         Err(error) if error.kind() == ErrorKind::Unreachable => {}
         Err(error) => failed.push(error.sentence().to_owned()),
+    }
+    for cluster in &clusters {
+        match pods(&sessions, cluster, doing).await {
+            Ok(many) => (0..many).try_for_each(|_| told.tell("a pod without a session"))?,
+            Err(error) => failed.push(error.sentence().to_owned()),
+        }
     }
     if !failed.is_empty() {
         let hint = match silent.as_slice() {
@@ -79,7 +90,12 @@ async fn session(sessions: &UserSessions, id: &SessionId, idle: Duration, doing:
 }
 
 async fn sandboxes(sessions: &UserSessions, doing: Pruning) -> Result<usize> {
-    sessions.manager("linux").await?.prune_unknown(doing).await
+    sessions.manager(&SessionKind::Linux.into()).await?.prune_unknown(doing).await
+}
+
+/// Removes pods that have ended and have no record, from a cluster that a record names.
+async fn pods(sessions: &UserSessions, cluster: &SessionPlace, doing: Pruning) -> Result<usize> {
+    sessions.manager(cluster).await?.prune_unknown(doing).await
 }
 
 async fn containers(sessions: &UserSessions, doing: Pruning) -> Result<Vec<String>> {
@@ -91,7 +107,7 @@ async fn containers(sessions: &UserSessions, doing: Pruning) -> Result<Vec<Strin
             removed.push(leftover.to_string());
         }
     }
-    let many = sessions.manager("docker").await?.prune_unknown(doing).await?;
+    let many = sessions.manager(&SessionKind::Docker.into()).await?.prune_unknown(doing).await?;
     removed.extend((0..many).map(|_| "a container without a session".to_owned()));
     Ok(removed)
 }

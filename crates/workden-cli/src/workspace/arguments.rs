@@ -9,6 +9,7 @@ use workden::{
 };
 
 use crate::{
+    cluster::ClusterArguments,
     command_options::{CommandOptions, TimeoutOption},
     containers::{ContainerArguments, Net},
     packages::PathOption,
@@ -38,8 +39,8 @@ pub(crate) struct WorkspaceArguments {
     /// work in is the session's unless --root names another; see `workden sessions`.
     #[arg(long, value_name = "ID")]
     pub(super) session: Option<SessionId>,
-    /// The network of commands: `none`, `host` for the network of this machine, or with `--sandbox docker` the
-    /// name of a network of the daemon [default: none].
+    /// The network of commands: `none`, `host` for the network of this machine, with `--sandbox docker` the name of a
+    /// network of the daemon, or with `--sandbox kubernetes` `cluster` [default: none].
     #[arg(long, value_name = "NETWORK", value_parser = Net::parse)]
     pub(super) net: Option<Net>,
     #[command(flatten)]
@@ -72,6 +73,8 @@ pub(crate) struct WorkspaceArguments {
     #[arg(long, value_name = "CHARS", value_parser = clap::value_parser!(u32).range(1_000..=400_000),
           help_heading = "Tools")]
     max_output: Option<u32>,
+    #[command(flatten)]
+    pub(super) cluster: ClusterArguments,
 }
 
 impl WorkspaceArguments {
@@ -95,6 +98,7 @@ impl WorkspaceArguments {
             edit_format: EditChoice::StrReplace,
             extra_tools: Vec::new(),
             max_output: None,
+            cluster: ClusterArguments::default(),
         }
     }
 
@@ -115,7 +119,9 @@ impl WorkspaceArguments {
             (_, Some(state)) => say("--state", whole(state)),
             (Some(root), None) => say("--root", whole(root)),
             // A client starts the server in another directory; a configuration or a session may name one.
-            (None, None) if self.config.is_none() && self.session.is_none() => say("--root", whole(Path::new(""))),
+            (None, None) if self.config.is_none() && self.session.is_none() && !self.is_pod() => {
+                say("--root", whole(Path::new("")));
+            }
             (None, None) => {}
         }
         for mount in &self.mount {
@@ -142,6 +148,7 @@ impl WorkspaceArguments {
             say("--path", path.to_owned());
         }
         words.extend(self.options.words());
+        words.extend(self.cluster.words(whole));
         let mut say = |name: &str, value: String| words.extend([name.to_owned(), value]);
         if let Some(timeout) = self.time.timeout {
             say("--timeout", timeout.as_secs_f64().to_string());
@@ -188,6 +195,11 @@ impl WorkspaceArguments {
         options
     }
 
+    /// Whether commands and files are in a pod.
+    pub(super) fn is_pod(&self) -> bool {
+        self.sandbox() == SandboxChoice::Kubernetes
+    }
+
     /// Returns where commands run: nowhere, if the files are in a document.
     pub(super) fn sandbox(&self) -> SandboxChoice {
         match (self.sandbox, &self.state) {
@@ -205,6 +217,8 @@ pub(crate) enum SandboxChoice {
     Linux,
     /// In a container of Docker or Podman: commands see the workspace and what is installed there.
     Docker,
+    /// In a pod of a Kubernetes cluster: commands and tools see an empty /workspace and what is installed in its image.
+    Kubernetes,
     /// On this machine as you, without any isolation.
     Host,
     /// No commands, only files.
@@ -217,6 +231,7 @@ impl SandboxChoice {
         match self {
             Self::Linux => "linux",
             Self::Docker => "docker",
+            Self::Kubernetes => "kubernetes",
             Self::Host => "host",
             Self::None => "none",
         }

@@ -4,6 +4,7 @@ use workden::{Config, SessionKind, SessionSpec, WorkspaceBuilder};
 
 use super::arguments::{SandboxChoice, WorkspaceArguments};
 use crate::{
+    cluster::refuse_in_pod,
     command_options::Named,
     failure::{Failure, request, usage},
     log::Level,
@@ -27,6 +28,12 @@ impl WorkspaceArguments {
             let record = sessions.planned(id, &self.spec()).map_err(request)?;
             return Ok(builder.session(sessions, id.clone(), record));
         }
+        if self.is_pod() {
+            self.check_pod(config)?;
+            self.cluster.check_image(&self.container).map_err(usage)?;
+            return self.in_pod(builder);
+        }
+        self.cluster.refuse().map_err(usage)?;
         if self.sandbox() != SandboxChoice::Docker {
             self.container.refuse().map_err(usage)?;
         }
@@ -59,6 +66,8 @@ impl WorkspaceArguments {
                     })
                 }))
             }
+            // It has returned above.
+            SandboxChoice::Kubernetes => Ok(builder),
             SandboxChoice::Docker => {
                 if self.path.named().1 {
                     return unsupported("--path", "`--sandbox docker`, whose work directory the runtime sets");
@@ -78,12 +87,41 @@ impl WorkspaceArguments {
         }
     }
 
+    #[cfg(feature = "kubernetes")]
+    fn in_pod(&self, builder: WorkspaceBuilder) -> Result<WorkspaceBuilder, Failure> {
+        let pod = workden::sandboxes::kubernetes::KubernetesSandbox::builder();
+        let pod = self.cluster.pod(pod, &self.container, self.net.as_ref(), &self.options).map_err(request)?;
+        Ok(builder.kubernetes(|_| pod))
+    }
+
+    #[cfg(not(feature = "kubernetes"))]
+    fn in_pod(&self, _: WorkspaceBuilder) -> Result<WorkspaceBuilder, Failure> {
+        Err(request(crate::cluster::without_feature()))
+    }
+
+    /// Rejects options about the files, programs and limits of this machine.
+    fn check_pod(&self, config: Option<&Config>) -> Result<(), Failure> {
+        let named = [
+            ("--root", self.root.is_some()),
+            ("--state", self.state.is_some()),
+            ("--mount", !self.mount.is_empty()),
+            self.path.named(),
+            self.options.toolchains(),
+            ("--pids", self.options.pids.is_some()),
+            ("[[mounts]]", config.is_some_and(|config| !config.mounts.is_empty())),
+        ];
+        refuse_in_pod(self.net.as_ref(), &named).map_err(usage)
+    }
+
     /// Returns the specification of a new session.
     fn spec(&self) -> SessionSpec {
         let mut spec = SessionSpec::default();
-        if self.sandbox() == SandboxChoice::Docker {
-            spec.kind = SessionKind::Docker;
-        }
+        spec.kind = match self.sandbox() {
+            SandboxChoice::Docker => SessionKind::Docker,
+            SandboxChoice::Kubernetes => SessionKind::Kubernetes,
+            SandboxChoice::Linux | SandboxChoice::Host | SandboxChoice::None => SessionKind::Linux,
+        };
+        spec.cluster = self.cluster.spec();
         spec.image.clone_from(&self.container.image);
         spec.runtime.clone_from(&self.container.runtime);
         spec.root.clone_from(&self.root);
@@ -97,6 +135,10 @@ impl WorkspaceArguments {
         if matches!(self.sandbox(), SandboxChoice::Host | SandboxChoice::None) {
             return unsupported("--session", &format!("`--sandbox {}`", self.sandbox().name()));
         }
+        if self.is_pod() {
+            return self.check_pod(config);
+        }
+        self.cluster.refuse().map_err(usage)?;
         if self.sandbox() == SandboxChoice::Linux {
             self.container.refuse().map_err(usage)?;
         }

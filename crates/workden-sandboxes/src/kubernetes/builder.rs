@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use k8s_openapi::api::core::v1::{Pod, Toleration};
 use workden_core::{
-    Error, ErrorKind, Result,
+    Error, ErrorKind, Result, VirtualPath,
     sandbox::{CommandFacts, Network},
 };
 
@@ -13,8 +13,9 @@ use super::{
     plan::PodPlan,
     pod::{PodChoice, PodSettings, SandboxPod},
     starting::StartTimes,
+    template,
 };
-use crate::{SandboxOptions, container_keepers::ContainerKeepers, options::common_options};
+use crate::{SandboxOptions, container_keepers::ContainerKeepers, options::common_options, runtimes::RuntimeConfig};
 
 /// Where commands start when no option sets a directory.
 const WORKSPACE: &str = "/workspace";
@@ -84,6 +85,41 @@ impl KubernetesSandboxBuilder {
     pub fn pod_template(mut self, template: Pod) -> Self {
         self.template = Some(template);
         self
+    }
+
+    /// Merges a pod that is given as text, in YAML or JSON.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` when the text is not a pod, or has a field that no pod has.
+    pub fn pod_template_text(self, text: &str) -> Result<Self> {
+        Ok(self.pod_template(template::parse(text)?))
+    }
+
+    /// Uses the image, the variables and the work directory of a runtime.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` for a runtime that has to be built, or that names a user: clusters build no images, and commands
+    /// run as an unprivileged user.
+    pub fn runtime(mut self, runtime: &RuntimeConfig) -> Result<Self> {
+        let refused = |why: &str, hint: String| {
+            let sentence = format!("the runtime `{}` is not supported with a Kubernetes sandbox: {why}", runtime.name);
+            Err(Error::new(ErrorKind::Unsupported, sentence).hint(hint))
+        };
+        let Some(image) = &runtime.image else {
+            let build = format!("build it with `workden runtimes build {}`", runtime.name);
+            return refused("it has to be built", format!("{build}, push the image, and use it with `--image`"));
+        };
+        if runtime.user.is_some() {
+            return refused("it names a user", "leave out `user`, or use a pod template".to_owned());
+        }
+        self.image = Some(image.clone());
+        runtime.env_vars.iter().for_each(|(name, value)| self.options.set_env(name, value));
+        if runtime.work_dir != WORKSPACE {
+            self.options.work_dir = Some(VirtualPath::parse(&runtime.work_dir)?);
+        }
+        Ok(self)
     }
 
     /// Sets a name by which the pod is found again. An existing pod of this name is used.
@@ -286,6 +322,11 @@ mod tests {
             assert_eq!(error.sentence(), format!("`{name}` is not supported with a Kubernetes sandbox"));
         }
         assert!(pod().check().is_ok());
+        let runtime = RuntimeConfig { name: "mine".to_owned(), ..RuntimeConfig::default() };
+        let built = RuntimeConfig { base_image: Some("debian:12".to_owned()), ..runtime.clone() };
+        assert!(KubernetesSandbox::builder().runtime(&built).unwrap_err().sentence().ends_with("it has to be built"));
+        let ready = RuntimeConfig { image: Some("debian:12".to_owned()), work_dir: "/srv".to_owned(), ..runtime };
+        assert_eq!(KubernetesSandbox::builder().runtime(&ready).unwrap().directory(), "/srv");
         assert_eq!(pod().work_dir("/.workden/run").check().unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
 }

@@ -20,7 +20,7 @@ use k8s_openapi::{
 };
 use kube::{
     Api, Client, Config, Error as KubeError, Resource,
-    config::{KubeConfigOptions, Kubeconfig},
+    config::{KubeConfigOptions, Kubeconfig, NamedContext},
 };
 use tokio::{
     sync::OnceCell,
@@ -108,6 +108,28 @@ impl Cluster {
     #[must_use]
     pub fn namespace(self, name: impl Into<String>) -> Self {
         Self::with(self.shared.source.clone(), Some(name.into()))
+    }
+
+    /// Returns the context and the namespace that are selected now; a cluster in which this process is a pod has no
+    /// context. Reads the kubeconfig.
+    ///
+    /// # Errors
+    ///
+    /// When the kubeconfig cannot be read.
+    pub fn selected(&self) -> Result<(Option<String>, String)> {
+        let named = self.shared.namespace.clone();
+        let (context, of_context) = match &self.shared.source {
+            Source::Pod => (None, std::fs::read_to_string(Path::new(SERVICE_ACCOUNT).join("namespace")).ok()),
+            Source::Files { files, context } => {
+                let kubeconfig = read_all(files)?;
+                let context = context.clone().or(kubeconfig.current_context);
+                let is_selected = |named: &&NamedContext| Some(&named.name) == context.as_ref();
+                let found = kubeconfig.contexts.iter().find(is_selected).and_then(|named| named.context.as_ref());
+                let namespace = found.and_then(|found| found.namespace.clone());
+                (context, namespace)
+            }
+        };
+        Ok((context, named.or(of_context).unwrap_or_else(|| "default".to_owned())))
     }
 
     fn new(source: Source) -> Self {

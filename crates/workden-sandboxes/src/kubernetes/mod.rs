@@ -35,6 +35,7 @@ mod reach;
 mod report;
 mod sessions;
 mod starting;
+mod template;
 
 use std::sync::Arc;
 
@@ -93,6 +94,7 @@ delegate!(KubernetesSandbox, |this| &this.inner, |answer| answer, {
         self.inner.spawn(request).await
     }
     async fn stop(&self) -> Result<()> {
+        self.inner.connector.give_up();
         self.inner.end().await
     }
 });

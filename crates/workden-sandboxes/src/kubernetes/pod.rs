@@ -14,7 +14,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, PostParams, Preconditions};
 use tokio::{
     io::AsyncWriteExt,
-    sync::OnceCell,
+    sync::{Notify, OnceCell},
     time::{Instant, sleep, timeout},
 };
 use workden_core::{Error, ErrorKind, Result, Sandbox, limits, sandbox::Isolation};
@@ -54,6 +54,8 @@ pub(super) struct SandboxPod {
     pub(super) choice: PodChoice,
     pub(super) settings: PodSettings,
     made: OnceCell<Made>,
+    /// Wakes a start that is no longer wanted.
+    unwanted: Notify,
     /// The way of the current connection.
     way: Mutex<Option<Reach>>,
     /// Whether the pod was stopped, and needs no further deletion.
@@ -104,6 +106,7 @@ impl SandboxPod {
             choice,
             settings,
             made: OnceCell::new(),
+            unwanted: Notify::new(),
             way: Mutex::default(),
             ended: AtomicBool::new(false),
         }
@@ -112,6 +115,13 @@ impl SandboxPod {
     /// Returns the pod, if it was created or found.
     pub(super) fn made(&self) -> Option<&Made> {
         self.made.get()
+    }
+
+    /// Gives up a start that has not ended, so that a stop need not wait for a slow image.
+    pub(super) fn give_up(&self) {
+        if self.made.get().is_none() {
+            self.unwanted.notify_one();
+        }
     }
 
     /// Finds or creates the pod, and launches its keeper.
@@ -127,7 +137,12 @@ impl SandboxPod {
         };
         let (pod, is_new) = self.create(plan, &name).await?;
         let uid = pod.metadata.uid.unwrap_or_default();
-        let launched = self.launched(plan, &name, &uid, is_shared).await;
+        let launched = tokio::select! {
+            launched = self.launched(plan, &name, &uid, is_shared) => launched,
+            () = self.unwanted.notified() => {
+                Err(Error::new(ErrorKind::Gone, format!("the sandbox was stopped while its pod `{name}` started")))
+            }
+        };
         // A name that was chosen here is not another process's.
         if launched.is_err() && (is_new || !is_shared) {
             // The error is why it did not start; what cannot be deleted ends with its lease.

@@ -159,6 +159,9 @@ impl DirectoryStore {
     /// Checks that the files of a session are where its record says: commands that can change a parent directory could
     /// have put a link in its place.
     fn check_workspace(&self, id: &SessionId, record: &SessionRecord) -> Result<()> {
+        if !record.has_directory() {
+            return Ok(());
+        }
         if record.workspace == self.workspaces().path(id) {
             return self.workspaces().prepare(id).map(drop);
         }
@@ -264,7 +267,7 @@ impl SessionStore for DirectoryStore {
         let order = LaunchRequest {
             session: Some(id.clone()),
             runtime: None,
-            workspace: Some(record.workspace.clone()),
+            workspace: record.has_directory().then(|| record.workspace.clone()),
             idle: Some(record.idle),
         };
         self.write(id, &record)?;

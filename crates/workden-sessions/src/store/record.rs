@@ -10,11 +10,11 @@ use crate::SessionId;
 /// The record of a kept session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionRecord {
-    /// The kind of its sandbox: `linux`, `docker`. An id belongs to one.
+    /// The kind of its sandbox: `linux`, `docker`, `kubernetes`. An id belongs to one.
     pub kind: String,
     /// Its options when it was created, by name. Asking for another value is a conflict.
     pub options: BTreeMap<String, String>,
-    /// The directory of the host that holds its files.
+    /// The directory of the host that holds its files; empty if they are in the sandbox.
     pub workspace: PathBuf,
     /// The path of that directory for commands.
     pub directory: VirtualPath,
@@ -39,6 +39,12 @@ impl SessionRecord {
         let (kind, options) = (String::new(), BTreeMap::new());
         let (masked, read_only) = (Vec::new(), Vec::new());
         Ok(Self { kind, options, workspace, directory, masked, read_only, idle })
+    }
+
+    /// Whether a directory of the host holds its files.
+    #[must_use]
+    pub fn has_directory(&self) -> bool {
+        !self.workspace.as_os_str().is_empty()
     }
 
     /// Checks that the session is what the caller wants: of the same kind, in the same directory, with all the named

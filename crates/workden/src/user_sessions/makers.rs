@@ -1,0 +1,138 @@
+//! The launchers of sessions: one that creates the sandbox of a record, and one that finds the sandboxes of a place.
+
+use workden_core::{Error, ErrorKind, Result, sandbox::Network};
+#[cfg(feature = "docker")]
+use workden_sandboxes::docker::{DockerLauncher, DockerSandbox, DockerSandboxBuilder};
+#[cfg(feature = "kubernetes")]
+use workden_sandboxes::kubernetes::{KubernetesLauncher, KubernetesSandbox};
+use workden_sandboxes::{LinuxLauncher, LinuxSandbox};
+use workden_sessions::{SessionManager, SessionManagerBuilder, SessionRecord};
+
+use super::{SessionKind, SessionPlace, TOOLCHAIN, UserSessions, limits::set_options};
+
+/// The owner of pods: every user of a namespace who opens the same id with the same options has the same session.
+#[cfg(feature = "kubernetes")]
+const POD_OWNER: &str = "workden";
+
+impl UserSessions {
+    /// Returns the manager that creates the sandbox of this session.
+    pub(super) fn maker(&self, record: &SessionRecord) -> Result<SessionManagerBuilder> {
+        let builder = match record.kind.as_str() {
+            kind if kind == SessionKind::Docker.name() => self.docker_maker(record)?,
+            kind if kind == SessionKind::Kubernetes.name() => self.kubernetes_maker(record)?,
+            _ => self.linux_maker(record)?,
+        };
+        Ok(self.with_store(builder))
+    }
+
+    /// Returns the manager that finds and ends the sessions of a place.
+    pub(super) fn finder(&self, place: &SessionPlace) -> Result<SessionManagerBuilder> {
+        let builder = match place.kind.as_str() {
+            kind if kind == SessionKind::Docker.name() => self.docker_finder()?,
+            kind if kind == SessionKind::Kubernetes.name() => self.kubernetes_finder(place)?,
+            _ => SessionManager::builder(LinuxLauncher::new(LinuxSandbox::builder(), self.store.leases())),
+        };
+        Ok(self.with_store(builder))
+    }
+
+    fn linux_maker(&self, record: &SessionRecord) -> Result<SessionManagerBuilder> {
+        let named = record.options.get("--net").map(String::as_str);
+        let network = match named {
+            None | Some("none") => Network::None,
+            Some("host") => Network::Host,
+            Some(name) => return Err(not_a_network(name)),
+        };
+        let template = LinuxSandbox::builder().environment_of(self.host.clone()).network(network);
+        let named = record.options.get(TOOLCHAIN).map_or("", String::as_str);
+        let named = named.split(',').filter(|name| !name.is_empty());
+        let template = named.fold(template, |template, name| template.toolchain(name));
+        let template = template.with(set_options(record)?).mask(record.masked.clone()).hold(record.read_only.clone());
+        Ok(SessionManager::builder(LinuxLauncher::new(template, self.store.leases())))
+    }
+
+    #[cfg(feature = "docker")]
+    fn docker_maker(&self, record: &SessionRecord) -> Result<SessionManagerBuilder> {
+        let said = |name: &str| record.options.get(name);
+        let mut template: DockerSandboxBuilder = DockerSandbox::builder().environment_of(self.host.clone());
+        if let Some(image) = said("--image") {
+            template = template.image(image);
+        }
+        if let Some(runtime) = said("--runtime") {
+            template = template.runtime(super::runtime_named(runtime)?);
+        }
+        if let Some(name) = said("--net") {
+            template = template.network_name(name);
+        }
+        if let Some(progress) = self.progress.clone() {
+            template = template.on_progress(move |news| progress(news));
+        }
+        template = template.with(set_options(record)?).mask(record.masked.clone()).hold(record.read_only.clone());
+        template.check()?;
+        Ok(SessionManager::builder(DockerLauncher::new(template, &self.store.owner()?)?))
+    }
+
+    #[cfg(feature = "docker")]
+    fn docker_finder(&self) -> Result<SessionManagerBuilder> {
+        let template = DockerSandbox::builder().environment_of(self.host.clone());
+        Ok(SessionManager::builder(DockerLauncher::new(template, &self.store.owner()?)?))
+    }
+
+    #[cfg(feature = "kubernetes")]
+    fn kubernetes_maker(&self, record: &SessionRecord) -> Result<SessionManagerBuilder> {
+        let said = |name: &str| record.options.get(name);
+        let mut template = KubernetesSandbox::builder().environment_of(self.host.clone());
+        template = super::ClusterSpec::of(record).set(template, &self.host)?;
+        if let Some(image) = said("--image") {
+            template = template.image(image);
+        }
+        if let Some(runtime) = said("--runtime") {
+            template = template.runtime(&super::runtime_named(runtime)?)?;
+        }
+        if let Some(name) = said("--net") {
+            template = template.network(super::cluster::network(name)?);
+        }
+        template = template.with(set_options(record)?);
+        template.check()?;
+        Ok(SessionManager::builder(KubernetesLauncher::new(template, POD_OWNER)?))
+    }
+
+    #[cfg(feature = "kubernetes")]
+    fn kubernetes_finder(&self, place: &SessionPlace) -> Result<SessionManagerBuilder> {
+        let template = KubernetesSandbox::builder().environment_of(self.host.clone());
+        let mut spec = super::ClusterSpec::default();
+        (spec.context, spec.namespace) = (place.context.clone(), place.namespace.clone());
+        Ok(SessionManager::builder(KubernetesLauncher::new(spec.set(template, &self.host)?, POD_OWNER)?))
+    }
+}
+
+#[cfg(not(feature = "docker"))]
+impl UserSessions {
+    fn docker_maker(&self, _: &SessionRecord) -> Result<SessionManagerBuilder> {
+        Err(without("docker"))
+    }
+
+    fn docker_finder(&self) -> Result<SessionManagerBuilder> {
+        Err(without("docker"))
+    }
+}
+
+#[cfg(not(feature = "kubernetes"))]
+impl UserSessions {
+    fn kubernetes_maker(&self, _: &SessionRecord) -> Result<SessionManagerBuilder> {
+        Err(without("kubernetes"))
+    }
+
+    fn kubernetes_finder(&self, _: &SessionPlace) -> Result<SessionManagerBuilder> {
+        Err(without("kubernetes"))
+    }
+}
+
+#[cfg(not(all(feature = "docker", feature = "kubernetes")))]
+pub(super) fn without(feature: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("this program was built without the feature `{feature}`"))
+}
+
+fn not_a_network(name: &str) -> Error {
+    Error::new(ErrorKind::InvalidArgument, format!("`--net {name}` would be a network of a Docker daemon"))
+        .hint("`none` or `host`, or `--sandbox docker` as well")
+}
