@@ -102,8 +102,21 @@ pub(crate) fn refuse_in_pod(net: Option<&Net>, named: &[Named]) -> Result<()> {
 
 #[cfg(feature = "kubernetes")]
 impl ClusterArguments {
-    /// Sets the options of a pod.
+    /// Sets the options of a pod, and checks them.
     pub(crate) fn pod(
+        &self,
+        pod: KubernetesSandboxBuilder,
+        container: &ContainerArguments,
+        net: Option<&Net>,
+        options: &CommandOptions,
+    ) -> Result<KubernetesSandboxBuilder> {
+        let pod = self.unchecked_pod(pod, container, net, options)?;
+        pod.check()?;
+        Ok(pod)
+    }
+
+    /// Sets the options of a pod that may lack an image.
+    pub(crate) fn unchecked_pod(
         &self,
         pod: KubernetesSandboxBuilder,
         container: &ContainerArguments,
@@ -121,9 +134,7 @@ impl ClusterArguments {
         if let Some(net) = net {
             pod = pod.network(net.in_cluster()?);
         }
-        pod = pod.with(|changed| options.set(changed));
-        pod.check()?;
-        Ok(pod)
+        Ok(pod.with(|changed| options.set(changed)))
     }
 }
 

@@ -52,6 +52,16 @@ impl ContainerArguments {
         }
     }
 
+    /// Rejects both options, for a command that uses them only in a pod.
+    pub(crate) fn refuse_here(&self) -> Result<()> {
+        let named = [("--image", self.image.is_some()), ("--runtime", self.runtime.is_some())];
+        match named.iter().find(|(_, is_named)| *is_named) {
+            None => Ok(()),
+            Some((name, _)) => Err(refused(&format!("`{name}` requires `--sandbox kubernetes`"))
+                .hint("add `--sandbox kubernetes`, or leave it out")),
+        }
+    }
+
     /// Rejects both options, for sandboxes that are not containers.
     pub(crate) fn refuse(&self) -> Result<()> {
         let named = [("--image", self.image.is_some()), ("--runtime", self.runtime.is_some())];

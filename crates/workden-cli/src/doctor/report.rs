@@ -1,4 +1,4 @@
-//! The report about a machine, as text and as JSON.
+//! The report about a machine or a cluster, as text and as JSON.
 //!
 //! Styles are always written; the output stream strips them where it shows no colours.
 
@@ -15,12 +15,14 @@ const WORKS: Style = AnsiColor::Green.on_default();
 const LACKING: Style = AnsiColor::Red.on_default().bold();
 const MEND: Style = AnsiColor::Yellow.on_default();
 
-/// The report about a machine.
+/// The report about a machine or a cluster.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     pub(super) verdict: Verdict,
     findings: Vec<Finding>,
-    landlock_level: LandlockLevel,
+    /// Of a machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    landlock_level: Option<LandlockLevel>,
 }
 
 /// The level that must be requested by name: what it needs, and what it lacks.
@@ -45,8 +47,17 @@ pub(super) enum Verdict {
     None,
 }
 
-/// The groups of findings, each with a heading that says what is lost without them.
-const LEVELS: [(Need, &str); 4] = [
+/// The groups of findings about a cluster.
+const OF_CLUSTER: [(Need, &str); 5] = [
+    (Need::Sandbox, "Sandboxes: the cluster, the namespace, and the permissions to start a pod"),
+    (Need::Sessions, "Sessions: permissions to share a pod with other processes"),
+    (Need::Wall, "More walls: a sandbox is safer with them"),
+    (Need::Limits, "Limits: how much all sandboxes together may use"),
+    (Need::Optional, "Optional: faster ways to a pod, and better messages"),
+];
+
+/// The groups of findings about a machine, each with a heading that says what is lost without them.
+const OF_MACHINE: [(Need, &str); 4] = [
     (Need::Sandbox, "Sandboxes: namespaces, a private root, system calls"),
     (Need::Wall, "More walls: a sandbox is safe without them, and safer with them"),
     (Need::Limits, "Limits: without them a sandbox that names a limit does not start"),
@@ -54,6 +65,20 @@ const LEVELS: [(Need, &str); 4] = [
 ];
 
 impl Report {
+    /// Returns the report about a cluster. Every finding that a sandbox needs must work, or be unknown; optional ones
+    /// do not count.
+    #[cfg(feature = "kubernetes")]
+    pub(super) fn of_cluster(findings: Vec<Finding>) -> Self {
+        let mut counted = findings.iter().filter(|finding| finding.need != Need::Optional);
+        let has_sandbox = !findings.iter().any(|finding| finding.need == Need::Sandbox && finding.is_lacking());
+        let verdict = match (has_sandbox, counted.any(Finding::is_lacking)) {
+            (false, _) => Verdict::None,
+            (true, true) => Verdict::Partial,
+            (true, false) => Verdict::Full,
+        };
+        Self { verdict, findings, landlock_level: None }
+    }
+
     pub(super) fn of(findings: Vec<Finding>) -> Self {
         // The finding `sandbox` is a dry run of a whole sandbox; the parts explain its result and do not overrule it.
         let has_sandbox = findings.iter().any(|finding| finding.name == "sandbox" && finding.works());
@@ -64,11 +89,11 @@ impl Report {
             (true, false) => Verdict::Partial,
             (true, true) => Verdict::Full,
         };
-        let landlock_level = LandlockLevel {
+        let landlock_level = Some(LandlockLevel {
             version: landlock_version(),
             needed: LANDLOCK_LEVEL_VERSION,
             lacks: LANDLOCK_LEVEL_LACKS.into(),
-        };
+        });
         Self { verdict, findings, landlock_level }
     }
 
@@ -79,26 +104,35 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verdict = match self.verdict {
-            Verdict::Full => "This machine isolates commands, with every wall and every limit.",
-            Verdict::Partial => "This machine isolates commands, but something is missing.",
-            Verdict::None => "This machine does not isolate commands: `workden run` refuses to start.",
+        let is_machine = self.landlock_level.is_some();
+        let verdict = match (self.verdict, is_machine) {
+            (Verdict::Full, true) => "This machine isolates commands, with every wall and every limit.",
+            (Verdict::Partial, true) => "This machine isolates commands, but something is missing.",
+            (Verdict::None, true) => "This machine does not isolate commands: `workden run` refuses to start.",
+            (Verdict::Full, false) => "This cluster runs sandboxes, and nothing is missing.",
+            (Verdict::Partial, false) => "This cluster runs sandboxes, but something is missing.",
+            (Verdict::None, false) => "This cluster does not run sandboxes.",
         };
+        let levels = if is_machine { &OF_MACHINE[..] } else { &OF_CLUSTER };
         writeln!(f, "{HEADING}{verdict}{HEADING:#}")?;
         let width = self.findings.iter().map(|finding| finding.title.chars().count()).max().unwrap_or(0);
-        for (need, heading) in LEVELS {
-            let mut findings = self.findings.iter().filter(|finding| finding.need == need).peekable();
+        for (need, heading) in levels {
+            let mut findings = self.findings.iter().filter(|finding| finding.need == *need).peekable();
             if findings.peek().is_some() {
                 writeln!(f, "\n{HEADING}{heading}{HEADING:#}")?;
             }
             for finding in findings {
                 show(finding, width, f)?;
-                if finding.need == Need::LandlockLevel && finding.works() {
-                    self.landlock_level.show(f)?;
+                if let Some(level) = &self.landlock_level
+                    && finding.need == Need::LandlockLevel
+                    && finding.works()
+                {
+                    level.show(f)?;
                 }
             }
         }
         match self.verdict {
+            _ if !is_machine => Ok(()),
             Verdict::None if self.has_landlock_level() => {
                 writeln!(f, "\nUntil then `workden run --level landlock` isolates commands, with the gaps above.")
             }
@@ -122,6 +156,7 @@ impl LandlockLevel {
 fn show(finding: &Finding, width: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let title = &finding.title;
     match &finding.outcome {
+        Outcome::Unknown(why) => writeln!(f, "  {MEND}unknown{MEND:#}  {title:<width$}  {why}"),
         Outcome::Works(how) => writeln!(f, "  {WORKS}works  {WORKS:#}  {title:<width$}  {how}"),
         Outcome::Lacking { why, fix } => {
             writeln!(f, "  {LACKING}missing{LACKING:#}  {title:<width$}  {why}")?;
@@ -161,6 +196,24 @@ mod tests {
             assert_eq!(Report::of(findings).verdict, verdict);
         }
         assert_eq!(Report::of(Vec::new()).verdict, Verdict::None);
+    }
+
+    #[cfg(feature = "kubernetes")]
+    #[test]
+    fn a_cluster_needs_what_starts_a_pod() {
+        for (need, outcome, verdict) in [
+            (Need::Sandbox, works(), Verdict::Full),
+            (Need::Sandbox, Outcome::Unknown("not permitted".to_owned()), Verdict::Full),
+            (Need::Optional, lacks(None), Verdict::Full),
+            (Need::Sessions, lacks(None), Verdict::Partial),
+            (Need::Wall, lacks(None), Verdict::Partial),
+            (Need::Sandbox, lacks(None), Verdict::None),
+        ] {
+            let findings = vec![finding("cluster", Need::Sandbox, works()), finding("part", need, outcome)];
+            let report = Report::of_cluster(findings);
+            assert_eq!(report.verdict, verdict, "{report}");
+            assert!(report.to_string().contains("the part") && !report.to_string().contains("This machine"));
+        }
     }
 
     #[test]

@@ -7,17 +7,23 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod cli;
 mod conforming;
+mod doctor;
 mod ending;
 mod faults;
 mod faulty_proxy;
 mod managers;
 mod places;
+mod program;
 mod secrecy;
 mod sessions;
 mod starting;
 
 #[path = "../shared/checks.rs"]
 mod checks;
+#[expect(dead_code, reason = "other tests use the rest")]
+#[path = "../shared/processes.rs"]
+mod processes;
 #[path = "../shared/reused_sandboxes.rs"]
 mod reused_sandboxes;

@@ -1,9 +1,9 @@
-//! The isolation that a machine supports, finding by finding, as data: `workden doctor` prints it, and programs can
+//! The isolation that a machine or a cluster supports, finding by finding, as data: `workden doctor` prints it, and programs can
 //! evaluate it.
 
 use serde::{Deserialize, Serialize};
 
-/// The result of one check of the machine.
+/// The result of one check of a machine or a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Finding {
@@ -29,6 +29,10 @@ pub enum Need {
     Wall,
     /// Without the feature, no sandbox can start at [`Level::Landlock`](super::Level), which must be requested by name.
     LandlockLevel,
+    /// Without the feature, sandboxes work, but not the sessions that several processes share.
+    Sessions,
+    /// Without the feature, sandboxes work, slower or with less to report.
+    Optional,
 }
 
 /// The result of a check.
@@ -44,6 +48,8 @@ pub enum Outcome {
         /// How to enable it: a command, or lines for a configuration file.
         fix: Option<String>,
     },
+    /// The check could not be made, for this reason.
+    Unknown(String),
 }
 
 impl Finding {
@@ -57,5 +63,11 @@ impl Finding {
     #[must_use]
     pub fn works(&self) -> bool {
         matches!(self.outcome, Outcome::Works(_))
+    }
+
+    /// Whether the feature is known not to work.
+    #[must_use]
+    pub fn is_lacking(&self) -> bool {
+        matches!(self.outcome, Outcome::Lacking { .. })
     }
 }

@@ -22,6 +22,7 @@
 mod access;
 mod builder;
 mod cluster;
+mod doctor;
 mod errors;
 mod exec_stream;
 mod http_client;

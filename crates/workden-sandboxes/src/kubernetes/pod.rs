@@ -98,6 +98,13 @@ pub(super) struct Made {
     access: Access,
 }
 
+impl Made {
+    /// Returns what a client needs to use its keeper.
+    pub(super) fn access(&self) -> &Access {
+        &self.access
+    }
+}
+
 impl SandboxPod {
     pub(super) fn new(cluster: Cluster, keepers: ContainerKeepers, choice: PodChoice, settings: PodSettings) -> Self {
         Self {
