@@ -140,9 +140,9 @@ fn tools_and_mcp_work_in_a_pod() {
     assert_eq!(call("execute", json!({ "command": "pwd; ls" })), "/workspace\n");
     assert!(call("write_file", json!({ "path": "a", "content": "b\n" })).contains("/workspace/a"));
     let lines = [
-        json!({ "name": "write_file", "arguments": { "path": "a.txt", "content": "hello\n" } }),
-        json!({ "name": "read_file", "arguments": { "path": "a.txt" } }),
-        json!({ "name": "execute", "arguments": { "command": "cat a.txt" } }),
+        json!({ "tool": "write_file", "args": { "path": "a.txt", "content": "hello\n" } }),
+        json!({ "tool": "read_file", "args": { "path": "a.txt" } }),
+        json!({ "tool": "execute", "args": { "command": "cat a.txt" } }),
     ];
     let mut child = place.command(&[&["tool", "--jsonl"], &options[..]].concat());
     let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
