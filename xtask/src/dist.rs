@@ -124,6 +124,10 @@ impl Zig {
         let mut zigbuild = self.command("cargo-zigbuild");
         zigbuild.args(["zigbuild", "--quiet", "--profile", profile, "--target", target]);
         zigbuild.args(["--package", package, "--bin", program]);
+        // The TLS of the default feature `kubernetes` needs a framework of Apple's SDK.
+        if platform.container.is_none() {
+            zigbuild.arg("--no-default-features");
+        }
         succeed(zigbuild.current_dir(workspace::root()))?;
         let file = target_directory().join(target).join(profile).join(program);
         check(platform, &file)?;

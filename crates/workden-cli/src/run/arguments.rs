@@ -23,7 +23,7 @@ Examples:
   workden run -t -- bash
   workden run --sandbox docker --image debian:12 -- cat /etc/os-release
   workden run --sandbox docker --runtime python-datascience -- python analyse.py
-  workden run --sandbox kubernetes --image python:3.12-slim -- python3 -c 'print(6 * 7)'
+  workden run --sandbox kubernetes --image debian:12 -- cat /etc/os-release
 
 Exit codes:
   that of the command; 128+N if signal N ended the command or workden

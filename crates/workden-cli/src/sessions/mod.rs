@@ -31,7 +31,7 @@ Examples:
   workden sessions release mine     its files stay; --purge removes them too
   workden sessions release --all
   workden sessions prune --idle 1h
-  workden sessions open team --sandbox kubernetes --namespace agents --image debian:12
+  workden sessions open team --sandbox kubernetes --image debian:12
 
 A session ends when it is released, or after its idle time without a connection. `run`, `tool` and `mcp` use one with \
 --session ID, and leave it running. Records of sessions are in $XDG_STATE_HOME/workden, or in ~/.local/state/workden; \

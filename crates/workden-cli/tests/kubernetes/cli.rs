@@ -146,10 +146,17 @@ fn tools_and_mcp_work_in_a_pod() {
     ];
     let mut child = place.command(&[&["tool", "--jsonl"], &options[..]].concat());
     let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-    let answers = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
-    assert_eq!((answers.lines().count(), answers.matches("hello").count()), (3, 2), "{answers}");
+    let (mut input, mut output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    // Calls of one input run at the same time, so each waits for the answer to the one before.
+    let answers = lines.map(|line| {
+        writeln!(input, "{line}").unwrap();
+        let mut answer = String::new();
+        output.read_line(&mut answer).unwrap();
+        answer
+    });
+    assert_eq!(answers.map(|answer| answer.contains("hello")), [false, true, true]);
+    drop(input);
+    assert!(ended(&mut child).success());
 
     let mut child = place.command(&[&["mcp", "--policy", "permissive"], &place.pod()[..]].concat());
     let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
