@@ -73,9 +73,10 @@ async fn tried(sandbox: &KubernetesSandbox, way: Reach) -> Finding {
 fn fix(way: Reach) -> &'static str {
     match way {
         Reach::Direct => {
-            "not needed: run workden in the cluster, or where its pods are routable, for the fastest calls"
+            "for faster calls, run workden where pods are routable, in a namespace that the network policies let in: \
+             kubectl label namespace NAME workden.dev/clients=true"
         }
-        Reach::PortForward => "not needed: grant `pods/portforward`, which is faster than a relay",
-        Reach::Exec => "not needed: another way works",
+        Reach::PortForward => "grant `pods/portforward`, which is faster than a relay",
+        Reach::Exec => "grant `pods/exec`, which works wherever the API server is reachable",
     }
 }
