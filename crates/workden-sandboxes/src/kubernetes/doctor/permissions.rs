@@ -27,7 +27,7 @@ const fn leases(verb: &'static str, purpose: &'static str) -> Permission {
 }
 
 /// All permissions.
-pub(super) const ALL: [Permission; 20] = [
+pub(super) const ALL: [Permission; 19] = [
     core("pods", "create", Need::Sandbox, "starts a sandbox"),
     core("pods", "get", Need::Sandbox, "finds the address and the state of a pod"),
     core("pods", "list", Need::Sandbox, "waits for a pod, and finds the pods of sessions"),
