@@ -82,6 +82,8 @@ fn prepare(form: keeper::Form) -> Outcome<Cluster> {
             println!("=== {name} into the cluster");
             workspace::succeed(script("image").arg(name).arg(tar).args(["--", "/bin/sh"]))?;
         }
+        println!("=== agent-sandbox into the cluster");
+        workspace::succeed(&mut script("agent-sandbox"))?;
     }
     Ok(cluster)
 }

@@ -15,6 +15,7 @@ mod faults;
 mod faulty_proxy;
 mod managers;
 mod places;
+mod pools;
 mod program;
 mod secrecy;
 mod sessions;

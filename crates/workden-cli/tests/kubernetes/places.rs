@@ -1,6 +1,10 @@
 //! Pods of the prepared cluster.
 
-use std::{path::PathBuf, process::Command};
+use std::{
+    io::Write,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
 
 use workden_sandboxes::{
     ContainerKeepers,
@@ -26,8 +30,13 @@ pub(crate) fn cluster() -> Cluster {
 
 /// Returns the builder of a pod with this image.
 pub(crate) fn pod(image: &str) -> KubernetesSandboxBuilder {
+    builder().image(image)
+}
+
+/// Returns the builder of a pod that lacks an image.
+pub(crate) fn builder() -> KubernetesSandboxBuilder {
     let keeper = PathBuf::from(std::env::var_os("WORKDEN_KEEPER").unwrap());
-    KubernetesSandbox::builder().cluster(cluster()).image(image).keepers(ContainerKeepers::at(keeper))
+    KubernetesSandbox::builder().cluster(cluster()).keepers(ContainerKeepers::at(keeper))
 }
 
 pub(crate) fn kubectl_program() -> String {
@@ -40,4 +49,54 @@ pub(crate) fn kubectl(words: &[&str]) -> String {
     let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     assert!(output.status.success(), "kubectl {words:?}: {said}{}", String::from_utf8_lossy(&output.stderr));
     said
+}
+
+/// Applies objects to the cluster.
+pub(crate) fn apply(objects: &str) {
+    let mut kubectl = Command::new(kubectl_program())
+        .arg("--kubeconfig")
+        .arg(kubeconfig())
+        .args(["apply", "--server-side", "--filename", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    kubectl.stdin.take().unwrap().write_all(objects.as_bytes()).unwrap();
+    assert!(kubectl.wait().unwrap().success(), "cannot apply {objects}");
+}
+
+/// A namespace of one test. It is deleted with everything in it when this value is dropped.
+pub(crate) struct Namespace(pub(crate) String);
+
+impl Namespace {
+    /// Creates a namespace from a directory of `deploy/kubernetes`, with these words replaced.
+    pub(crate) fn of(directory: &str, test: &str, replaced: &[(&str, &str)]) -> Self {
+        let name = format!("workden-{test}-{}", std::process::id());
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/kubernetes/");
+        let mut objects = kubectl(&["kustomize", &format!("{root}{directory}")]).replace("workden-sandboxes", &name);
+        for (before, after) in replaced {
+            assert!(objects.contains(before), "`{before}` not found in `{directory}`");
+            objects = objects.replace(before, after);
+        }
+        let namespace = Self(name);
+        apply(&objects);
+        namespace
+    }
+
+    pub(crate) fn cluster(&self) -> Cluster {
+        cluster().namespace(&self.0)
+    }
+
+    /// Returns what `kubectl` prints, in this namespace.
+    pub(crate) fn kubectl(&self, words: &[&str]) -> String {
+        let mut all = vec!["--namespace", &self.0];
+        all.extend(words);
+        kubectl(&all)
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        kubectl(&["delete", "namespace", &self.0, "--wait=false", "--ignore-not-found"]);
+    }
 }

@@ -10,6 +10,7 @@ use workden_core::{
 
 use super::{
     Cluster, KubernetesSandbox, Reach, WhenStopped, WorkspaceVolume,
+    agent_sandbox::{ClaimOrigin, ClaimPlan},
     plan::PodPlan,
     pod::{PodChoice, PodSettings, SandboxPod},
     starting::StartTimes,
@@ -35,6 +36,7 @@ pub struct KubernetesSandboxBuilder {
     cluster: Option<Cluster>,
     keepers: Option<ContainerKeepers>,
     keeper_image: Option<String>,
+    pool: Option<String>,
     pub(super) image: Option<String>,
     pub(super) template: Option<Pod>,
     pub(super) name: Option<String>,
@@ -71,6 +73,16 @@ impl KubernetesSandboxBuilder {
     /// streamed in: the image of the commands then needs no shell.
     pub fn keeper_image(mut self, image: impl Into<String>) -> Self {
         self.keeper_image = Some(image.into());
+        self
+    }
+
+    /// Claims a pod from a SandboxWarmPool of agent-sandbox, in the namespace of the cluster, instead of creating one.
+    ///
+    /// The template of the pool decides about its image and limits, and must make the keeper the first process, as
+    /// `deploy/kubernetes/overlays/agent-sandbox` does. Labels and annotations are those of the claim, and
+    /// [`pod_name`](Self::pod_name) is the name of the claim: opened again, a suspended sandbox resumes.
+    pub fn pool(mut self, name: impl Into<String>) -> Self {
+        self.pool = Some(name.into());
         self
     }
 
@@ -220,7 +232,10 @@ impl KubernetesSandboxBuilder {
     ///
     /// When no image is set, or a value is invalid or not supported in a pod.
     pub fn build(self) -> Result<KubernetesSandbox> {
-        let choice = PodChoice::New { plan: Arc::new(self.plan()?), name: self.name.clone() };
+        let choice = match &self.pool {
+            Some(pool) => PodChoice::Claimed(Arc::new(self.claim_plan(pool)?)),
+            None => PodChoice::New { plan: Arc::new(self.plan()?), name: self.name.clone() },
+        };
         let pod = SandboxPod::new(self.cluster_or_usual(), self.keepers_or_found(), choice, self.settings());
         Ok(KubernetesSandbox::of(pod))
     }
@@ -231,7 +246,10 @@ impl KubernetesSandboxBuilder {
     ///
     /// The first invalid value; also when no image is set.
     pub fn check(&self) -> Result<()> {
-        self.plan().map(drop)
+        match &self.pool {
+            Some(pool) => self.claim_plan(pool).map(drop),
+            None => self.plan().map(drop),
+        }
     }
 
     pub(super) fn cluster_or_usual(&self) -> Cluster {
@@ -254,7 +272,58 @@ impl KubernetesSandboxBuilder {
         }
     }
 
-    pub(super) fn plan(&self) -> Result<PodPlan> {
+    /// Returns the pool, if pods are claimed.
+    pub(super) fn pool_name(&self) -> Option<&str> {
+        self.pool.as_deref()
+    }
+
+    /// Returns a hash of everything that makes a difference to commands.
+    pub(super) fn fingerprint(&self) -> Result<String> {
+        match &self.pool {
+            Some(pool) => Ok(self.claim_plan(pool)?.fingerprint()),
+            None => self.plan()?.fingerprint(),
+        }
+    }
+
+    /// Returns what is claimed from a pool.
+    pub(super) fn claim_plan(&self, pool: &str) -> Result<ClaimPlan> {
+        self.check_common()?;
+        let options = &self.options;
+        SandboxOptions::refuse(
+            "`pool`, whose template decides about it",
+            &[
+                ("image", self.image.is_some()),
+                ("keeper_image", self.keeper_image.is_some()),
+                ("pod_template", self.template.is_some()),
+                ("memory", options.memory.is_some()),
+                ("cpus", options.cpus.is_some()),
+                ("network", options.network.is_some()),
+                ("service_account", self.service_account.is_some()),
+                ("node_selector", !self.node_selector.is_empty()),
+                ("toleration", !self.tolerations.is_empty()),
+                ("runtime_class", self.runtime_class.is_some()),
+                ("workspace", self.workspace != WorkspaceVolume::default()),
+                ("image_pull_secret", !self.pull_secrets.is_empty()),
+            ],
+        )?;
+        if pool.is_empty() {
+            return Err(Error::new(ErrorKind::InvalidArgument, "invalid pool: the name is empty")
+                .hint("`kubectl get sandboxwarmpools` lists the pools of the namespace"));
+        }
+        Ok(ClaimPlan {
+            pool: pool.to_owned(),
+            name: self.name.clone(),
+            origin: ClaimOrigin::Created,
+            labels: self.labels.clone(),
+            annotations: self.annotations.clone(),
+            work_dir: self.directory(),
+            variables: self.variables()?,
+            lease: self.lease_or_usual(),
+        })
+    }
+
+    /// Checks the options that a pod has in every case.
+    fn check_common(&self) -> Result<()> {
         let options = &self.options;
         options.check()?;
         SandboxOptions::refuse(
@@ -275,17 +344,31 @@ impl KubernetesSandboxBuilder {
             )
             .hint("use an absolute path other than `/`"));
         }
+        Ok(())
+    }
+
+    fn variables(&self) -> Result<BTreeMap<String, String>> {
         let mut variables = BTreeMap::new();
-        options.env.add_to(&mut variables, &options.host)?;
+        self.options.env.add_to(&mut variables, &self.options.host)?;
+        Ok(variables)
+    }
+
+    fn lease_or_usual(&self) -> Duration {
         let usual = if self.name.is_some() { LEASE_OF_NAMED } else { LEASE };
+        self.options.lease.unwrap_or(usual)
+    }
+
+    pub(super) fn plan(&self) -> Result<PodPlan> {
+        self.check_common()?;
+        let options = &self.options;
         let plan = PodPlan {
             image: self.image.clone().unwrap_or_default(),
             keeper_image: self.keeper_image.clone(),
-            work_dir,
+            work_dir: self.directory(),
             workspace: self.workspace.clone(),
             labels: self.labels.clone(),
             annotations: self.annotations.clone(),
-            variables,
+            variables: self.variables()?,
             memory: options.memory,
             cpus: options.cpus,
             network: options.network.unwrap_or(Network::None),
@@ -295,7 +378,7 @@ impl KubernetesSandboxBuilder {
             runtime_class: self.runtime_class.clone(),
             pull_secrets: self.pull_secrets.clone(),
             template: self.template.clone(),
-            lease: options.lease.unwrap_or(usual),
+            lease: self.lease_or_usual(),
         };
         plan.pod("any")?;
         Ok(plan)
@@ -327,6 +410,19 @@ mod tests {
         assert!(KubernetesSandbox::builder().runtime(&built).unwrap_err().sentence().ends_with("it has to be built"));
         let ready = RuntimeConfig { image: Some("debian:12".to_owned()), work_dir: "/srv".to_owned(), ..runtime };
         assert_eq!(KubernetesSandbox::builder().runtime(&ready).unwrap().directory(), "/srv");
+        let pool = || KubernetesSandbox::builder().pool("warm");
+        for (builder, name) in [
+            (pool().image("debian:12"), "image"),
+            (pool().memory("1G"), "memory"),
+            (pool().runtime_class("gvisor"), "runtime_class"),
+            (pool().workspace(WorkspaceVolume::Claim("files".to_owned())), "workspace"),
+            (pool().network(Network::Host), "network"),
+        ] {
+            let error = builder.check().unwrap_err();
+            let expected = format!("`{name}` is not supported with `pool`, whose template decides about it");
+            assert_eq!(error.sentence(), expected);
+        }
+        assert!(pool().env("A", "b").label("team", "a").work_dir("/data").check().is_ok());
         assert_eq!(pod().work_dir("/.workden/run").check().unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
 }

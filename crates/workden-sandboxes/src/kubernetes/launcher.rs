@@ -11,6 +11,7 @@ use workden_core::{Error, ErrorKind, Result};
 
 use super::{
     Cluster, KubernetesSandbox, KubernetesSandboxBuilder,
+    agent_sandbox::{self, ClaimOrigin, ClaimPlan, SandboxClaim},
     cluster::patiently,
     errors, labels, names,
     pod::{self, PodChoice, SandboxPod},
@@ -54,6 +55,11 @@ impl KubernetesLauncher {
             .hint("use at most 63 letters, digits, `.`, `_` and `-`, with a letter or digit at both ends"))
     }
 
+    /// Returns the pool from which its pods are claimed.
+    pub(super) fn pool_name(&self) -> Option<&str> {
+        self.template.pool_name()
+    }
+
     pub(super) fn owner(&self) -> &str {
         &self.owner
     }
@@ -64,7 +70,7 @@ impl KubernetesLauncher {
 
     /// Returns the hash of the options of its pods.
     pub(super) fn fingerprint(&self) -> Result<String> {
-        self.template.clone().label(labels::OWNER, &self.owner).plan()?.fingerprint()
+        self.template.clone().label(labels::OWNER, &self.owner).fingerprint()
     }
 
     pub(super) fn builder(&self, order: &LaunchRequest) -> Result<KubernetesSandboxBuilder> {
@@ -101,10 +107,23 @@ impl KubernetesLauncher {
         })
     }
 
-    pub(super) fn sandbox(&self, name: &str) -> KubernetesSandbox {
-        let choice = PodChoice::Existing(name.to_owned());
+    fn found_claim(claim: &SandboxClaim) -> Option<ExistingSandbox> {
+        // A claim has the same metadata as the pod that it stands for.
+        let pod = Pod { metadata: claim.metadata.clone(), ..Pod::default() };
+        Some(ExistingSandbox { running: agent_sandbox::is_running(claim), ..Self::found(&pod)? })
+    }
+
+    pub(super) fn sandbox(&self, name: &str) -> Result<KubernetesSandbox> {
+        let choice = match self.template.pool_name() {
+            Some(pool) => PodChoice::Claimed(Arc::new(ClaimPlan {
+                name: Some(name.to_owned()),
+                origin: ClaimOrigin::Existing,
+                ..self.template.claim_plan(pool)?
+            })),
+            None => PodChoice::Existing(name.to_owned()),
+        };
         let keepers = self.template.keepers_or_found();
-        KubernetesSandbox::of(SandboxPod::new(self.cluster.clone(), keepers, choice, self.template.settings()))
+        Ok(KubernetesSandbox::of(SandboxPod::new(self.cluster.clone(), keepers, choice, self.template.settings())))
     }
 }
 
@@ -113,14 +132,18 @@ impl Launcher for KubernetesLauncher {
     async fn create(&self, order: &LaunchRequest) -> Result<Launched> {
         let sandbox = self.builder(order)?.build()?;
         sandbox.start().await?;
-        let name = sandbox.pod_name().unwrap_or_default();
+        let name = sandbox.claim_name().or_else(|| sandbox.pod_name()).unwrap_or_default();
         Ok(Launched { sandbox: Arc::new(sandbox), name })
     }
 
     async fn assign(&self, spare: Launched, session: &SessionId) -> Result<Launched> {
-        let pods = self.cluster.pods().await?;
         let label = BTreeMap::from([(labels::SESSION, names::hash_of(&self.owner, session))]);
         let annotation = BTreeMap::from([(labels::SESSION_ID, session.as_str())]);
+        if self.template.pool_name().is_some() {
+            agent_sandbox::assign(&self.cluster, &spare.name, &label, &annotation).await?;
+            return Ok(spare);
+        }
+        let pods = self.cluster.pods().await?;
         let patch = Patch::Merge(json!({"metadata": {"labels": label, "annotations": annotation}}));
         let params = PatchParams::default();
         let assigned = patiently(|| pods.patch_metadata(&spare.name, &params, &patch)).await;
@@ -129,19 +152,26 @@ impl Launcher for KubernetesLauncher {
     }
 
     async fn find(&self) -> Result<Vec<ExistingSandbox>> {
-        let pods = self.cluster.pods().await?;
-        let ours = ListParams::default().labels(&format!("{}={}", labels::OWNER, self.owner));
+        let selector = format!("{}={}", labels::OWNER, self.owner);
+        if self.template.pool_name().is_some() {
+            let all = agent_sandbox::list(&self.cluster, &selector).await?;
+            return Ok(all.iter().filter_map(Self::found_claim).collect());
+        }
+        let (pods, ours) = (self.cluster.pods().await?, ListParams::default().labels(&selector));
         let all = patiently(|| pods.list(&ours)).await.map_err(|error| errors::failed("list pods", &error))?;
         Ok(all.items.iter().filter_map(Self::found).collect())
     }
 
     async fn adopt(&self, found: &ExistingSandbox) -> Result<Launched> {
-        let sandbox = self.sandbox(&found.name);
+        let sandbox = self.sandbox(&found.name)?;
         sandbox.start().await?;
         Ok(Launched { sandbox: Arc::new(sandbox), name: found.name.clone() })
     }
 
     async fn remove(&self, name: &str) -> Result<()> {
-        pod::delete_named(&self.cluster, name).await
+        match self.template.pool_name() {
+            Some(_) => agent_sandbox::delete_named(&self.cluster, name).await,
+            None => pod::delete_named(&self.cluster, name).await,
+        }
     }
 }

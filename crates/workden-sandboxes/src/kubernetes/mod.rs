@@ -20,6 +20,7 @@
 //! ```
 
 mod access;
+mod agent_sandbox;
 mod builder;
 mod cluster;
 mod doctor;
@@ -28,6 +29,7 @@ mod exec_stream;
 mod http_client;
 mod labels;
 mod launcher;
+mod launching;
 mod names;
 mod plan;
 mod pod;
@@ -87,6 +89,12 @@ impl KubernetesSandbox {
     /// Returns the name and the id of its pod.
     fn pod(&self) -> Option<(String, String)> {
         self.inner.connector.made().map(|made| (made.name.clone(), made.uid.clone()))
+    }
+
+    /// Returns the name of its claim; `None` before the start, and without a pool.
+    #[must_use]
+    pub fn claim_name(&self) -> Option<String> {
+        self.inner.connector.made()?.claim.as_ref().map(|claim| claim.name.clone())
     }
 }
 

@@ -18,7 +18,10 @@ use kube::api::ObjectMeta;
 use sha2::{Digest, Sha256};
 use workden_core::{Error, ErrorKind, Result, sandbox::Network};
 
-use super::labels;
+use super::{
+    labels,
+    launching::{KeeperSource, LaunchPlan},
+};
 use crate::container_keepers::KeeperFile;
 
 /// The name of the container in which commands run.
@@ -33,6 +36,8 @@ pub(super) const PROGRAM: &str = "/.workden/bin/keeper";
 const RUN_DIRECTORY: &str = "/.workden/run";
 /// The socket of the keeper.
 const SOCKET: &str = "/.workden/run/keeper.sock";
+/// A pipe on which the shell of a pool's pod waits for the keeper.
+const READY: &str = "/.workden/run/ready";
 /// How long a keeper waits for its launcher, in seconds.
 const LAUNCH_SECONDS: &str = "120";
 /// The user and the group of commands.
@@ -99,6 +104,17 @@ impl PodPlan {
         }
         self.insist(&mut pod, name)?;
         Ok(pod)
+    }
+
+    /// Returns what the keeper of the pod is launched with.
+    pub(super) fn launch(&self) -> LaunchPlan {
+        LaunchPlan {
+            directory: self.work_dir.clone(),
+            // They are those of its container.
+            variables: BTreeMap::new(),
+            lease: self.lease,
+            keeper: if self.keeper_image.is_some() { KeeperSource::InPod } else { KeeperSource::Streamed },
+        }
     }
 
     /// Returns a hash of everything that makes a difference to commands.
@@ -281,11 +297,12 @@ pub(super) fn installation_words(keepers: &[KeeperFile]) -> Vec<String> {
         format!("{machine}) n={bytes}; h={hash};;")
     });
     let cases: Vec<String> = cases.collect();
-    // Two processes may launch the pod at once, so each of these has a file of its own.
+    // Two processes may launch the pod at once, so each of these has a file of its own. A pipe that is opened in both
+    // directions does not wait for its other end.
     let script = format!(
         "umask 077; m=$(uname -m); echo $m; case $m in {} *) exit 1;; esac; cd {PROGRAM_DIRECTORY} && \
          head -c $n > .keeper.$$ && chmod 500 .keeper.$$ && [ \"$(./.keeper.$$ checksum)\" = $h ] && \
-         mv -f .keeper.$$ keeper && echo installed && exec {PROGRAM} connect --socket {SOCKET}",
+         mv -f .keeper.$$ keeper && {{ [ ! -p {READY} ] || echo 1<>{READY}; }} && echo installed && exec {PROGRAM} connect --socket {SOCKET}",
         cases.join(" ")
     );
     vec!["sh".to_owned(), "-c".to_owned(), script]

@@ -1,5 +1,5 @@
-//! `SandboxPod`: the lifetime of one pod. It is created when first needed, found again by its name, and served by a
-//! keeper, which any of three ways reaches.
+//! `SandboxPod`: the lifetime of one pod. It is created or claimed when first needed, found again by its name, and
+//! served by a keeper, which any of three ways reaches.
 
 use std::{
     sync::{
@@ -13,29 +13,26 @@ use async_trait::async_trait;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, PostParams, Preconditions};
 use tokio::{
-    io::AsyncWriteExt,
     sync::{Notify, OnceCell},
     time::{Instant, sleep, timeout},
 };
 use workden_core::{Error, ErrorKind, Result, Sandbox, limits, sandbox::Isolation};
-use workden_wire::{Launch, LaunchTarget, Lifetime, PROTOCOL, PodAccess, RemoteSandbox, TokenHash, launch};
+use workden_wire::RemoteSandbox;
 
 use super::{
     access::Access,
+    agent_sandbox::{self, Claim, ClaimPlan},
     cluster::{Cluster, patiently},
-    errors,
-    exec_stream::{self, ExecStream},
-    labels, names,
-    plan::{self, PodPlan},
+    errors, labels,
+    launching::{self, LaunchPlan},
+    names,
+    plan::PodPlan,
     pod_state::PodState,
     reach::{self, Reach},
     report,
-    starting::{self, StartTimes},
+    starting::{self, Presence, StartTimes},
 };
-use crate::{
-    container_keepers::{ContainerKeepers, KeeperFile},
-    reconnecting::Connector,
-};
+use crate::{container_keepers::ContainerKeepers, reconnecting::Connector};
 
 /// How long a keeper may take to stop its commands.
 const STOP_TIME: Duration = limits::TERM_TIME.saturating_add(Duration::from_secs(3));
@@ -77,7 +74,7 @@ pub enum WhenStopped {
     /// It is deleted.
     #[default]
     Delete,
-    /// It stays, without processes.
+    /// It stays, without processes. A sandbox of a pool is suspended: its volumes stay.
     Keep,
 }
 
@@ -88,6 +85,23 @@ pub(super) enum PodChoice {
     New { plan: Arc<PodPlan>, name: Option<String> },
     /// An existing one.
     Existing(String),
+    /// One of a pool.
+    Claimed(Arc<ClaimPlan>),
+}
+
+/// Whether other processes use the same pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sharing {
+    /// It has a name by which they find it.
+    Shared,
+    /// Only this process knows it.
+    Private,
+}
+
+impl Sharing {
+    fn of(name: Option<&String>) -> Self {
+        if name.is_some() { Self::Shared } else { Self::Private }
+    }
 }
 
 /// An existing pod with a keeper.
@@ -96,9 +110,19 @@ pub(super) struct Made {
     pub(super) name: String,
     pub(super) uid: String,
     access: Access,
+    /// The claim that it belongs to.
+    pub(super) claim: Option<Claim>,
 }
 
 impl Made {
+    /// Deletes the pod, or the claim that it belongs to.
+    async fn release(&self, cluster: &Cluster) -> Result<()> {
+        match &self.claim {
+            Some(claim) => claim.release(cluster).await,
+            None => delete(cluster, &self.name, &self.uid).await,
+        }
+    }
+
     /// Returns what a client needs to use its keeper.
     pub(super) fn access(&self) -> &Access {
         &self.access
@@ -131,31 +155,64 @@ impl SandboxPod {
         }
     }
 
-    /// Finds or creates the pod, and launches its keeper.
+    /// Finds, creates or claims the pod, and launches its keeper.
     async fn provide(&self) -> Result<Made> {
-        let (plan, name) = match &self.choice {
-            PodChoice::Existing(name) => return self.existing(name).await,
-            PodChoice::New { plan, name } => (plan, name),
-        };
-        let is_shared = name.is_some();
+        match &self.choice {
+            PodChoice::Existing(name) => self.existing(name).await,
+            PodChoice::New { plan, name } => self.created(plan, name.as_ref()).await,
+            PodChoice::Claimed(plan) => self.claimed(plan).await,
+        }
+    }
+
+    async fn created(&self, plan: &PodPlan, name: Option<&String>) -> Result<Made> {
+        let sharing = Sharing::of(name);
         let name = match name {
             Some(name) => name.clone(),
             None => names::random()?,
         };
         let (pod, is_new) = self.create(plan, &name).await?;
         let uid = pod.metadata.uid.unwrap_or_default();
+        let launching = async {
+            if let Some(access) = self.known_access(&uid, sharing).await? {
+                return Ok(access);
+            }
+            starting::running(&self.cluster, &name, self.settings.times, Presence::Now).await?;
+            self.launched(&plan.launch(), &name, &uid, sharing).await
+        };
         let launched = tokio::select! {
-            launched = self.launched(plan, &name, &uid, is_shared) => launched,
+            launched = launching => launched,
             () = self.unwanted.notified() => {
                 Err(Error::new(ErrorKind::Gone, format!("the sandbox was stopped while its pod `{name}` started")))
             }
         };
         // A name that was chosen here is not another process's.
-        if launched.is_err() && (is_new || !is_shared) {
+        if launched.is_err() && (is_new || sharing == Sharing::Private) {
             // The error is why it did not start; what cannot be deleted ends with its lease.
             let _ = delete(&self.cluster, &name, &uid).await;
         }
-        Ok(Made { name, uid, access: launched? })
+        Ok(Made { name, uid, access: launched?, claim: None })
+    }
+
+    /// Claims a pod from a pool.
+    async fn claimed(&self, plan: &ClaimPlan) -> Result<Made> {
+        let sharing = Sharing::of(plan.name.as_ref());
+        let claim = agent_sandbox::obtain(&self.cluster, plan, self.settings.times).await?;
+        let attached = async {
+            let pod = agent_sandbox::running_pod(&self.cluster, &claim, self.settings.times).await?;
+            let source = agent_sandbox::template::keeper_source(&pod)?;
+            let (name, uid) = (pod.metadata.name.unwrap_or_default(), pod.metadata.uid.unwrap_or_default());
+            let access = match self.known_access(&uid, sharing).await? {
+                Some(access) => access,
+                None => self.launched(&plan.launch(source), &name, &uid, sharing).await?,
+            };
+            Ok(Made { name, uid, access, claim: Some(claim.clone()) })
+        };
+        let attached = attached.await;
+        if attached.is_err() && claim.is_new {
+            // The error is why it did not start.
+            let _ = claim.release(&self.cluster).await;
+        }
+        attached
     }
 
     async fn existing(&self, name: &str) -> Result<Made> {
@@ -166,7 +223,7 @@ impl SandboxPod {
         let uid = pod.ok_or_else(missing)?.metadata.uid.unwrap_or_default();
         starting::why_gone(&self.cluster, name, &uid).await?;
         match Access::read(&self.cluster, &uid).await? {
-            Some(access) => Ok(Made { name: name.to_owned(), uid, access }),
+            Some(access) => Ok(Made { name: name.to_owned(), uid, access, claim: None }),
             None => Err(Error::new(ErrorKind::NotFound, format!("the pod `{name}` has no keeper of workden"))),
         }
     }
@@ -209,70 +266,32 @@ impl SandboxPod {
         }
     }
 
-    /// Returns the access to the keeper of a pod, which is launched if no process has done so.
-    async fn launched(&self, plan: &PodPlan, name: &str, uid: &str, is_shared: bool) -> Result<Access> {
-        if is_shared && let Some(access) = Access::read(&self.cluster, uid).await? {
-            return Ok(access);
+    /// Returns the access to a keeper that another process has launched.
+    async fn known_access(&self, uid: &str, sharing: Sharing) -> Result<Option<Access>> {
+        match sharing {
+            Sharing::Shared => Access::read(&self.cluster, uid).await,
+            Sharing::Private => Ok(None),
         }
-        starting::running(&self.cluster, name, self.settings.times).await?;
-        match timeout(LAUNCH_TIME, self.launch(plan, name)).await {
+    }
+
+    /// Launches the keeper of a running pod, unless another process does, and returns the access to it.
+    async fn launched(&self, plan: &LaunchPlan, name: &str, uid: &str, sharing: Sharing) -> Result<Access> {
+        match timeout(LAUNCH_TIME, launching::launch(&self.cluster, &self.keepers, name, plan)).await {
             Ok(Ok(access)) => {
-                if is_shared {
+                if sharing == Sharing::Shared {
                     access.share(&self.cluster, name, uid).await?;
                 }
                 Ok(access)
             }
             // Another process was faster.
-            Ok(Err(error)) if is_shared && error.kind() == ErrorKind::Conflict => self.shared_access(name, uid).await,
+            Ok(Err(error)) if sharing == Sharing::Shared && error.kind() == ErrorKind::Conflict => {
+                self.shared_access(name, uid).await
+            }
             Ok(Err(error)) => Err(starting::why_gone(&self.cluster, name, uid).await.err().unwrap_or(error)),
             Err(_) => {
                 let sentence = format!("starting the keeper in `{name}` timed out after {} s", LAUNCH_TIME.as_secs());
                 let error = Error::new(ErrorKind::TimedOut, sentence);
                 Err(starting::why_gone(&self.cluster, name, uid).await.err().unwrap_or(error))
-            }
-        }
-    }
-
-    /// Launches the keeper of a pod over one program in it: brings it in if the image does not, and sends its token.
-    async fn launch(&self, plan: &PodPlan, name: &str) -> Result<Access> {
-        let pods = self.cluster.pods().await?;
-        let mut stream = match &plan.keeper_image {
-            Some(_) => exec_stream::run(&pods, name, &plan::relay_words()).await?,
-            None => self.install(name).await?,
-        };
-        let (access, key) = Access::random()?;
-        let told = Launch {
-            protocol: PROTOCOL,
-            target: LaunchTarget::Container {
-                directory: plan.work_dir.clone().into(),
-                environment: std::collections::BTreeMap::new(),
-            },
-            lifetime: Lifetime::Pod(PodAccess {
-                ttl: plan.lease,
-                port: plan::PORT,
-                token_sha256: TokenHash::of(&access.token).to_string(),
-                certificate: access.certificate.clone(),
-                key,
-            }),
-        };
-        match launch(&mut stream, &told).await {
-            Ok(()) => Ok(access),
-            // An answer of the keeper needs no explanation.
-            Err(error) if error.kind() != ErrorKind::Gone => Err(error),
-            Err(error) => Err(with_complaint(error, &stream.complaint().await)),
-        }
-    }
-
-    /// Streams the keeper into a pod, and connects to it.
-    async fn install(&self, name: &str) -> Result<ExecStream> {
-        let keepers = self.keepers.read_all().await?;
-        let pods = self.cluster.pods().await?;
-        let mut stream = exec_stream::run(&pods, name, &plan::installation_words(&keepers)).await?;
-        match send_keeper(&mut stream, &keepers).await {
-            Ok(()) => Ok(stream),
-            Err(why) => {
-                let sentence = format!("cannot install a keeper in the pod `{name}`: {why}");
-                Err(with_complaint(Error::new(ErrorKind::Unsupported, sentence), &stream.complaint().await))
             }
         }
     }
@@ -331,9 +350,10 @@ impl Connector for SandboxPod {
             // The pod is deleted whatever the keeper answers.
             let _ = timeout(STOP_TIME, remote.stop()).await;
         }
-        match self.settings.when_stopped {
-            WhenStopped::Delete => delete(&self.cluster, &made.name, &made.uid).await?,
-            WhenStopped::Keep => {}
+        match (self.settings.when_stopped, &made.claim) {
+            (WhenStopped::Delete, _) => made.release(&self.cluster).await?,
+            (WhenStopped::Keep, Some(_)) => agent_sandbox::suspend(&self.cluster, &made.name).await?,
+            (WhenStopped::Keep, None) => {}
         }
         self.ended.store(true, Ordering::Relaxed);
         Ok(())
@@ -344,27 +364,17 @@ impl Drop for SandboxPod {
     /// An unnamed pod cannot be found again: it is deleted now if a runtime still runs. Otherwise its keeper exits when
     /// its lease ends.
     fn drop(&mut self) {
-        let is_nameless = matches!(&self.choice, PodChoice::New { name: None, .. });
+        let is_nameless = match &self.choice {
+            PodChoice::New { name, .. } => name.is_none(),
+            PodChoice::Claimed(plan) => plan.name.is_none(),
+            PodChoice::Existing(_) => false,
+        };
         let deletes = is_nameless && !*self.ended.get_mut() && self.settings.when_stopped == WhenStopped::Delete;
-        let Some(Made { name, uid, .. }) = self.made.take().filter(|_| deletes) else { return };
+        let Some(made) = self.made.take().filter(|_| deletes) else { return };
         let cluster = self.cluster.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { delete(&cluster, &name, &uid).await });
+            runtime.spawn(async move { made.release(&cluster).await });
         }
-    }
-}
-
-/// Sends the keeper for the machine that the program in the pod names.
-async fn send_keeper(stream: &mut ExecStream, keepers: &[KeeperFile]) -> std::result::Result<(), String> {
-    let broken = |error: std::io::Error| error.kind().to_string();
-    let machine = stream.line().await.map_err(broken)?;
-    let keeper = keepers.iter().find(|keeper| keeper.machine() == machine);
-    let keeper = keeper.ok_or_else(|| format!("no keeper for the machine `{}`", errors::shown(&machine)))?;
-    stream.write_all(&keeper.content).await.map_err(broken)?;
-    stream.flush().await.map_err(broken)?;
-    match stream.line().await.map_err(broken)?.as_str() {
-        "installed" => Ok(()),
-        other => Err(format!("unexpected answer `{}`", errors::shown(other))),
     }
 }
 
@@ -410,16 +420,5 @@ pub(super) async fn delete_named(cluster: &Cluster, name: &str) -> Result<()> {
         Ok(_) => Ok(()),
         Err(error) if errors::is_not_found(&error) => Ok(()),
         Err(error) => Err(errors::failed(&format!("delete the pod `{name}`"), &error)),
-    }
-}
-
-fn with_complaint(error: Error, said: &str) -> Error {
-    if said.is_empty() {
-        return error;
-    }
-    let told = Error::new(error.kind(), format!("{}: {said}", error.sentence()));
-    match error.hint_text() {
-        Some(hint) => told.hint(hint.to_owned()),
-        None => told,
     }
 }

@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use workden_core::{Error, ErrorKind, Result};
 
 use super::{
+    agent_sandbox::template,
     cluster::{Cluster, patiently},
     errors,
     pod_state::PodState,
@@ -29,8 +30,17 @@ pub(super) struct StartTimes {
     pub(super) schedule: Duration,
 }
 
-/// Waits until the container of a pod runs.
-pub(super) async fn running(cluster: &Cluster, name: &str, times: StartTimes) -> Result<()> {
+/// Whether a pod exists already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// workden has created it.
+    Now,
+    /// A controller creates it from a template, perhaps after an earlier one of the same name is deleted.
+    Later,
+}
+
+/// Waits until the container of a pod runs, and returns the pod.
+pub(super) async fn running(cluster: &Cluster, name: &str, times: StartTimes, presence: Presence) -> Result<Pod> {
     let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
     let mut changes = pin!(watcher::watcher(cluster.pods().await?, config).default_backoff());
     let began = Instant::now();
@@ -45,19 +55,26 @@ pub(super) async fn running(cluster: &Cluster, name: &str, times: StartTimes) ->
         };
         let pod = match change {
             Ok(Some(watcher::Event::Apply(pod) | watcher::Event::InitApply(pod))) => pod,
-            Ok(Some(watcher::Event::Delete(_))) => return Err(vanished(name)),
-            Ok(Some(watcher::Event::InitDone)) if !seen => return Err(vanished(name)),
-            Ok(Some(watcher::Event::Init | watcher::Event::InitDone)) => continue,
+            Ok(Some(watcher::Event::Delete(_))) if presence == Presence::Now => return Err(vanished(name)),
+            Ok(Some(watcher::Event::InitDone)) if presence == Presence::Now && !seen => return Err(vanished(name)),
+            Ok(Some(watcher::Event::Delete(_) | watcher::Event::Init | watcher::Event::InitDone)) => continue,
             Ok(None) => return Err(Error::new(ErrorKind::Unreachable, "the watch of the pod ended")),
             // The watch starts again by itself. What is refused for ever is a matter of permissions.
-            Err(error) => match refused(&error) {
+            Err(error) => match refused("watch the pod", &error) {
                 Some(why) => return Err(why),
                 None => continue,
             },
         };
         seen = true;
+        if presence == Presence::Later {
+            if pod.metadata.deletion_timestamp.is_some() {
+                continue;
+            }
+            // Another template's container would never be seen to run.
+            template::keeper_source(&pod)?;
+        }
         match PodState::of(&pod) {
-            PodState::Running => return Ok(()),
+            PodState::Running => return Ok(pod),
             PodState::Starting => unschedulable = None,
             PodState::Unschedulable(why) => {
                 let since = unschedulable.take().map_or_else(Instant::now, |(since, _)| since);
@@ -128,14 +145,15 @@ fn cannot_start(name: &str, why: &str) -> Error {
     Error::new(ErrorKind::Unsupported, format!("the pod `{name}` cannot start: {why}"))
 }
 
-fn refused(error: &watcher::Error) -> Option<Error> {
+/// Returns the error of a watch that will not start again.
+pub(super) fn refused(what: &str, error: &watcher::Error) -> Option<Error> {
     let error = match error {
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)
         | watcher::Error::WatchFailed(error) => error,
         _ => return None,
     };
-    matches!(errors::code(error), Some(401 | 403 | 404)).then(|| errors::failed("watch the pod", error))
+    matches!(errors::code(error), Some(401 | 403 | 404)).then(|| errors::failed(what, error))
 }
 
 /// Returns the reason of an end that the status does not tell.

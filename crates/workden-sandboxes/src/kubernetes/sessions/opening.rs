@@ -41,6 +41,10 @@ enum Owner {
 }
 
 pub(super) async fn open(sessions: &ClusterSessions, session: &SessionId, idle: Duration) -> Result<ClusterSession> {
+    if sessions.launcher().pool_name().is_some() {
+        let sentence = "`pool` is not supported with records in the cluster";
+        return Err(Error::new(ErrorKind::Unsupported, sentence).hint("leave out `pool`, and use `spares` of the manager"));
+    }
     let mut is_new = false;
     for attempt in 0..ATTEMPTS {
         let mut lease = match sessions.read(session).await? {
@@ -151,7 +155,7 @@ async fn make(sessions: &ClusterSessions, lease: &SessionLease, idle: Duration) 
 async fn attach(sessions: &ClusterSessions, found: &Pod) -> Result<KubernetesSandbox> {
     let wanted = sessions.launcher().fingerprint()?;
     pod::check_options(&wanted, found)?;
-    let sandbox = sessions.launcher().sandbox(found.metadata.name.as_deref().unwrap_or_default());
+    let sandbox = sessions.launcher().sandbox(found.metadata.name.as_deref().unwrap_or_default())?;
     sandbox.start().await?;
     Ok(sandbox)
 }
