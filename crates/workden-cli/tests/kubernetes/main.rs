@@ -11,6 +11,7 @@ mod cli;
 mod conforming;
 mod doctor;
 mod ending;
+mod escapes;
 mod faults;
 mod faulty_proxy;
 mod managers;

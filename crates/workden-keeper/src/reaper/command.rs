@@ -1,16 +1,17 @@
 //! The last steps of a command before exec: session, terminal, control groups, limits, directory, streams, signals,
 //! Landlock, and the command's filter.
 
-use std::convert::Infallible;
+use std::{convert::Infallible, ffi::CStr};
 
 use rustix::{
     fs::{Mode, OFlags},
     io::Errno,
     net::SendFlags,
-    process::{Rlimit, getrlimit, setrlimit},
+    process::{Pid, Rlimit, getrlimit, setrlimit},
 };
 
 use super::{
+    descendants::PathBuffer,
     message::{ReaperReport, StartStage},
     plan::{Reporting, SpawnPlan, Terminal},
 };
@@ -71,11 +72,28 @@ fn prepare(plan: &SpawnPlan<'_>) -> Result<(), (StartStage, Errno)> {
     Ok(())
 }
 
+/// The highest value of `oom_score_adj`. Pods start with values close to it, which only rise without privileges.
+const FIRST: &[u8] = b"1000";
+
 /// Makes the kernel kill this process before the keeper when memory runs out. If that fails, the kernel kills the
 /// largest process, which is rarely the keeper.
 fn go_first() {
+    write_first(c"/proc/self/oom_score_adj");
+}
+
+/// Does the same for a command that was started. Before that the process is not dumpable, and only root can open the
+/// file.
+pub(super) fn let_go_first(command: Pid) {
+    let mut path = PathBuffer::new();
+    path.text(b"/proc/");
+    path.number(command.as_raw_pid());
+    path.text(b"/oom_score_adj");
+    write_first(path.as_c_str());
+}
+
+fn write_first(path: &CStr) {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
-    if let Ok(file) = rustix::fs::open(c"/proc/self/oom_score_adj", flags, Mode::empty()) {
-        let _ = rustix::io::write(file, b"500");
+    if let Ok(file) = rustix::fs::open(path, flags, Mode::empty()) {
+        let _ = rustix::io::write(file, FIRST);
     }
 }

@@ -90,18 +90,18 @@ fn listed(directory: BorrowedFd<'_>, file: &CStr, each: &mut impl FnMut(i32)) {
 }
 
 /// A short path, built without allocating.
-struct PathBuffer {
+pub(super) struct PathBuffer {
     bytes: [u8; 64],
     length: usize,
 }
 
 impl PathBuffer {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { bytes: [0; 64], length: 0 }
     }
 
     /// Appends text, as far as it fits with the final NUL.
-    fn text(&mut self, text: &[u8]) {
+    pub(super) fn text(&mut self, text: &[u8]) {
         for &byte in text {
             if self.length < self.bytes.len() - 1 {
                 self.bytes[self.length] = byte;
@@ -110,7 +110,7 @@ impl PathBuffer {
         }
     }
 
-    fn number(&mut self, number: i32) {
+    pub(super) fn number(&mut self, number: i32) {
         let mut digits = [0_u8; 10];
         let mut rest = number.unsigned_abs();
         let mut first = digits.len();
@@ -122,7 +122,7 @@ impl PathBuffer {
         self.text(&digits[first..]);
     }
 
-    fn as_c_str(&self) -> &CStr {
+    pub(super) fn as_c_str(&self) -> &CStr {
         CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"")
     }
 }

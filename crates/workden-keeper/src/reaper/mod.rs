@@ -24,7 +24,7 @@ use self::{
     reap_loop::Reaper,
 };
 use crate::{
-    config::CgroupJoin,
+    config::{CgroupJoin, OomPreference},
     sys::{self, ForkInto},
 };
 
@@ -47,6 +47,9 @@ pub(crate) fn start(mut plan: SpawnPlan<'_>, room: &mut [i32]) -> Result<Pid, Er
                 sys::exit_now(1)
             }
         };
+        if plan.oom_preference == OomPreference::CommandsFirst {
+            command::let_go_first(leader);
+        }
         (plan.streams, plan.join, plan.domain) = ([link; 3], &NO_GROUP, None);
         close_but(&plan, Some(children.as_fd()));
         // Dropping would free memory, which takes a lock.

@@ -228,7 +228,10 @@ impl PodPlan {
                 ..Volume::default()
             },
         };
-        vec![workspace, empty("tmp", TMP_BYTES), empty("workden-bin", KEEPER_BYTES), empty("workden-run", KEEPER_BYTES)]
+        // The keeper shares the memory limit of commands. From a disk, its own code would be evicted whenever they use
+        // all of it, and the keeper would do nothing but read it again.
+        let program = in_memory(empty("workden-bin", KEEPER_BYTES));
+        vec![workspace, empty("tmp", TMP_BYTES), program, empty("workden-run", KEEPER_BYTES)]
     }
 
     /// Sets what a template must not change.
@@ -315,6 +318,13 @@ fn mount(volume: &str, at: &str) -> VolumeMount {
 fn empty(name: &str, bytes: u64) -> Volume {
     let source = EmptyDirVolumeSource { size_limit: Some(Quantity(bytes.to_string())), medium: None };
     Volume { name: name.to_owned(), empty_dir: Some(source), ..Volume::default() }
+}
+
+fn in_memory(mut volume: Volume) -> Volume {
+    if let Some(directory) = &mut volume.empty_dir {
+        directory.medium = Some("Memory".to_owned());
+    }
+    volume
 }
 
 fn quantities(cpus: f64, memory: u64) -> BTreeMap<String, Quantity> {

@@ -325,7 +325,10 @@ impl Connector for SandboxPod {
                 *self.way.lock().unwrap_or_else(PoisonError::into_inner) = Some(way);
                 Ok(remote)
             }
-            Err(error) => Err(starting::why_gone(&self.cluster, &made.name, &made.uid).await.err().unwrap_or(error)),
+            Err(error) => {
+                let why = starting::why_unreachable(&self.cluster, &made.name, &made.uid).await;
+                Err(why.err().unwrap_or(error))
+            }
         }
     }
 

@@ -48,6 +48,10 @@ impl PodState {
         if ours.is_some_and(|container| container.state.as_ref().is_some_and(|state| state.running.is_some())) {
             return Self::Running;
         }
+        // It never starts again, and the phase of the pod follows some time later.
+        if ours.is_some_and(|container| container.state.as_ref().is_some_and(|state| state.terminated.is_some())) {
+            return Self::Ended(ending(status).unwrap_or_default());
+        }
         let scheduled = status.conditions.iter().flatten().find(|condition| condition.type_ == "PodScheduled");
         match scheduled {
             Some(condition) if condition.status == "False" && condition.reason.as_deref() == Some("Unschedulable") => {
@@ -119,7 +123,10 @@ mod tests {
         let killed = json!({"phase": "Failed", "containerStatuses": [{
             "name": "workden", "image": "", "imageID": "", "ready": false, "restartCount": 0,
             "state": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}}]});
-        assert_eq!(state(killed), PodState::Ended("OOMKilled".to_owned()));
+        assert_eq!(state(killed.clone()), PodState::Ended("OOMKilled".to_owned()));
+        let mut early = killed;
+        early["phase"] = json!("Running");
+        assert_eq!(state(early), PodState::Ended("OOMKilled".to_owned()));
         let nowhere = json!({"phase": "Pending", "conditions": [{
             "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"}]});
         assert_eq!(state(nowhere), PodState::Unschedulable("0/1 nodes".to_owned()));

@@ -6,7 +6,7 @@ use futures_util::TryStreamExt;
 use k8s_openapi::api::core::v1::Pod;
 use kube::{
     api::ListParams,
-    runtime::{WatchStreamExt, watcher},
+    runtime::{WatchStreamExt, wait::await_condition, watcher},
 };
 use tokio::time::{Instant, sleep_until, timeout};
 use workden_core::{Error, ErrorKind, Result};
@@ -20,6 +20,9 @@ use super::{
 
 /// How long the cluster may take to list the events of a pod.
 const EVENTS_TIME: Duration = Duration::from_secs(3);
+
+/// How long the cluster may take to report that a pod has ended.
+const REPORT_TIME: Duration = Duration::from_secs(4);
 
 /// How long a pod may take to start.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +113,15 @@ pub(super) async fn why_gone(cluster: &Cluster, name: &str, uid: &str) -> Result
             Err(gone(&format!("its pod `{name}` has ended: {why}")))
         }
     }
+}
+
+/// Returns why the keeper of a pod cannot be reached. The cluster reports the end of a pod some time after its first
+/// process has exited, which is waited for.
+pub(super) async fn why_unreachable(cluster: &Cluster, name: &str, uid: &str) -> Result<()> {
+    why_gone(cluster, name, uid).await?;
+    let is_over = |pod: Option<&Pod>| pod.is_none_or(|pod| PodState::of(pod) != PodState::Running);
+    let _ = timeout(REPORT_TIME, await_condition(cluster.pods().await?, name, is_over)).await;
+    why_gone(cluster, name, uid).await
 }
 
 pub(super) fn gone(why: &str) -> Error {
