@@ -14,6 +14,7 @@ mod ending;
 mod escapes;
 mod faults;
 mod faulty_proxy;
+mod gvisor;
 mod managers;
 mod places;
 mod pools;
