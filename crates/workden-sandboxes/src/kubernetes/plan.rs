@@ -29,7 +29,7 @@ pub(super) const CONTAINER: &str = "workden";
 /// The port of the keeper.
 pub(super) const PORT: u16 = 27183;
 /// The directory of the keeper program.
-pub(super) const PROGRAM_DIRECTORY: &str = "/.workden/bin";
+const PROGRAM_DIRECTORY: &str = "/.workden/bin";
 /// The keeper program.
 pub(super) const PROGRAM: &str = "/.workden/bin/keeper";
 /// The directory of the keeper's socket.
@@ -300,12 +300,15 @@ pub(super) fn installation_words(keepers: &[KeeperFile]) -> Vec<String> {
         format!("{machine}) n={bytes}; h={hash};;")
     });
     let cases: Vec<String> = cases.collect();
-    // Two processes may launch the pod at once, so each of these has a file of its own. A pipe that is opened in both
-    // directions does not wait for its other end.
+    // Processes that launch the pod at once have a file each, on a disk; one of them copies its file into the memory that
+    // all processes of the pod share. A pipe that is opened in both directions does not wait for its other end.
     let script = format!(
-        "umask 077; m=$(uname -m); echo $m; case $m in {} *) exit 1;; esac; cd {PROGRAM_DIRECTORY} && \
+        "umask 077; m=$(uname -m); echo $m; case $m in {} *) exit 1;; esac; cd {RUN_DIRECTORY} && \
          head -c $n > .keeper.$$ && chmod 500 .keeper.$$ && [ \"$(./.keeper.$$ checksum)\" = $h ] && \
-         mv -f .keeper.$$ keeper && {{ [ ! -p {READY} ] || echo 1<>{READY}; }} && echo installed && exec {PROGRAM} connect --socket {SOCKET}",
+         {{ [ -x {PROGRAM} ] || if mkdir .copying 2>/dev/null; then \
+         cp .keeper.$$ {PROGRAM}.new && mv -f {PROGRAM}.new {PROGRAM}; \
+         else until [ -x {PROGRAM} ]; do sleep 0.05 2>/dev/null || sleep 1; done; fi; }} && rm -f .keeper.$$ && \
+         {{ [ ! -p {READY} ] || echo 1<>{READY}; }} && echo installed && exec {PROGRAM} connect --socket {SOCKET}",
         cases.join(" ")
     );
     vec!["sh".to_owned(), "-c".to_owned(), script]
