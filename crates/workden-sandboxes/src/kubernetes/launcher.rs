@@ -13,8 +13,8 @@ use super::{
     Cluster, KubernetesSandbox, KubernetesSandboxBuilder,
     agent_sandbox::{self, ClaimOrigin, ClaimPlan, SandboxClaim},
     cluster::patiently,
-    errors, labels, names,
-    pod::{self, PodChoice, SandboxPod},
+    creation, errors, labels, names,
+    pod::{PodChoice, SandboxPod},
     pod_state::PodState,
 };
 use crate::{
@@ -171,7 +171,7 @@ impl Launcher for KubernetesLauncher {
     async fn remove(&self, name: &str) -> Result<()> {
         match self.template.pool_name() {
             Some(_) => agent_sandbox::delete_named(&self.cluster, name).await,
-            None => pod::delete_named(&self.cluster, name).await,
+            None => creation::delete_named(&self.cluster, name).await,
         }
     }
 }

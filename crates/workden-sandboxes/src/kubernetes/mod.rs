@@ -23,6 +23,7 @@ mod access;
 mod agent_sandbox;
 mod builder;
 mod cluster;
+mod creation;
 mod doctor;
 mod errors;
 mod exec_stream;

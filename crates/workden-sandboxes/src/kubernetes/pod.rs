@@ -10,8 +10,6 @@ use std::{
 };
 
 use async_trait::async_trait;
-use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DeleteParams, PostParams, Preconditions};
 use tokio::{
     sync::{Notify, OnceCell},
     time::{Instant, sleep, timeout},
@@ -23,11 +21,10 @@ use super::{
     access::Access,
     agent_sandbox::{self, Claim, ClaimPlan},
     cluster::{Cluster, patiently},
-    errors, labels,
+    creation, errors,
     launching::{self, LaunchPlan},
     names,
     plan::PodPlan,
-    pod_state::PodState,
     reach::{self, Reach},
     report,
     starting::{self, Presence, StartTimes},
@@ -40,8 +37,6 @@ const STOP_TIME: Duration = limits::TERM_TIME.saturating_add(Duration::from_secs
 const LAUNCH_TIME: Duration = Duration::from_secs(60);
 /// How long another process may take from the launch of a keeper to its Secret.
 const SECRET_TIME: Duration = Duration::from_secs(10);
-/// How long a new namespace may lack its service account.
-const ACCOUNT_TIME: Duration = Duration::from_secs(5);
 
 /// One pod.
 #[derive(Debug)]
@@ -119,7 +114,7 @@ impl Made {
     async fn release(&self, cluster: &Cluster) -> Result<()> {
         match &self.claim {
             Some(claim) => claim.release(cluster).await,
-            None => delete(cluster, &self.name, &self.uid).await,
+            None => creation::delete(cluster, &self.name, &self.uid).await,
         }
     }
 
@@ -170,7 +165,7 @@ impl SandboxPod {
             Some(name) => name.clone(),
             None => names::random()?,
         };
-        let (pod, is_new) = self.create(plan, &name).await?;
+        let (pod, is_new) = creation::create(&self.cluster, plan, &name, self.settings.times).await?;
         let uid = pod.metadata.uid.unwrap_or_default();
         let launching = async {
             if let Some(access) = self.known_access(&uid, sharing).await? {
@@ -188,7 +183,7 @@ impl SandboxPod {
         // A name that was chosen here is not another process's.
         if launched.is_err() && (is_new || sharing == Sharing::Private) {
             // The error is why it did not start; what cannot be deleted ends with its lease.
-            let _ = delete(&self.cluster, &name, &uid).await;
+            let _ = creation::delete(&self.cluster, &name, &uid).await;
         }
         Ok(Made { name, uid, access: launched?, claim: None })
     }
@@ -225,44 +220,6 @@ impl SandboxPod {
         match Access::read(&self.cluster, &uid).await? {
             Some(access) => Ok(Made { name: name.to_owned(), uid, access, claim: None }),
             None => Err(Error::new(ErrorKind::NotFound, format!("the pod `{name}` has no keeper of workden"))),
-        }
-    }
-
-    /// Creates the pod, or returns the existing one of this name, and whether it is new.
-    async fn create(&self, plan: &PodPlan, name: &str) -> Result<(Pod, bool)> {
-        let pods = self.cluster.pods().await?;
-        let pod = plan.pod(name)?;
-        let (params, began) = (PostParams::default(), Instant::now());
-        loop {
-            let error = match patiently(|| pods.create(&params, &pod)).await {
-                Ok(made) => return Ok((made, true)),
-                Err(error) => error,
-            };
-            let what = format!("create the pod `{name}`");
-            if errors::exists_already(&error) {
-                let found = patiently(|| pods.get_opt(name)).await.map_err(|error| errors::failed(&what, &error))?;
-                match found {
-                    Some(found) if !is_over(&found) => {
-                        check_options(made_of(&pod).as_deref().unwrap_or_default(), &found)?;
-                        return Ok((found, false));
-                    }
-                    // One that has ended is replaced, and one that is being deleted is waited for.
-                    found if began.elapsed() < self.settings.times.start => {
-                        if let Some(uid) = found.as_ref().and_then(|found| found.metadata.uid.as_deref()) {
-                            delete(&self.cluster, name, uid).await?;
-                        }
-                        sleep(Duration::from_millis(100)).await;
-                    }
-                    _ => return Err(errors::failed(&what, &error)),
-                }
-                continue;
-            }
-            let failed = errors::failed(&what, &error);
-            // A namespace gets its service account a moment after it was created.
-            if !failed.sentence().contains("error looking up service account") || began.elapsed() > ACCOUNT_TIME {
-                return Err(failed);
-            }
-            sleep(Duration::from_millis(200)).await;
         }
     }
 
@@ -378,50 +335,5 @@ impl Drop for SandboxPod {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move { made.release(&cluster).await });
         }
-    }
-}
-
-/// Whether a pod has ended, or is being deleted.
-fn is_over(pod: &Pod) -> bool {
-    matches!(PodState::of(pod), PodState::Ended(_))
-}
-
-/// Returns the hash of the options with which a pod was created.
-fn made_of(pod: &Pod) -> Option<String> {
-    pod.metadata.annotations.as_ref()?.get(labels::MADE_OF).cloned()
-}
-
-/// Rejects an existing pod that was created with options of another hash.
-pub(super) fn check_options(wanted: &str, found: &Pod) -> Result<()> {
-    if made_of(found).unwrap_or_default() == wanted {
-        return Ok(());
-    }
-    let name = found.metadata.name.as_deref().unwrap_or_default();
-    let sentence = format!("another pod `{name}` exists already, which was created with other options");
-    Err(Error::new(ErrorKind::Conflict, sentence)
-        .hint(format!("see `kubectl describe pod {name}`; release its session, or use the same options")))
-}
-
-/// Deletes a pod, unless it is another one of the same name by now.
-pub(super) async fn delete(cluster: &Cluster, name: &str, uid: &str) -> Result<()> {
-    let pods = cluster.pods().await?;
-    let params = DeleteParams {
-        preconditions: Some(Preconditions { uid: Some(uid.to_owned()), resource_version: None }),
-        ..DeleteParams::background()
-    };
-    match patiently(|| pods.delete(name, &params)).await {
-        Ok(_) => Ok(()),
-        Err(error) if matches!(errors::code(&error), Some(404 | 409)) => Ok(()),
-        Err(error) => Err(errors::failed(&format!("delete the pod `{name}`"), &error)),
-    }
-}
-
-/// Deletes the pod of this name. A missing pod is not an error.
-pub(super) async fn delete_named(cluster: &Cluster, name: &str) -> Result<()> {
-    let (pods, params) = (cluster.pods().await?, DeleteParams::background());
-    match patiently(|| pods.delete(name, &params)).await {
-        Ok(_) => Ok(()),
-        Err(error) if errors::is_not_found(&error) => Ok(()),
-        Err(error) => Err(errors::failed(&format!("delete the pod `{name}`"), &error)),
     }
 }

@@ -66,7 +66,7 @@ impl fmt::Display for Reach {
 }
 
 /// A byte stream to a pod.
-trait PodStream: AsyncRead + AsyncWrite + Unpin + Send {}
+pub(super) trait PodStream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> PodStream for S {}
 
 /// Connects to the keeper of a pod by the named way, or by the first that works.
@@ -76,15 +76,8 @@ pub(super) async fn connect(
     access: &Access,
     named: Option<Reach>,
 ) -> Result<(RemoteSandbox, Reach)> {
-    let ways: Vec<Reach> = match named {
-        Some(named) => vec![named],
-        None => {
-            let last = cluster.last_reach();
-            last.into_iter().chain(Reach::ALL.into_iter().filter(|reach| Some(*reach) != last)).collect()
-        }
-    };
     let mut why = Vec::new();
-    for way in ways {
+    for way in ways(cluster, named) {
         let connected = timeout(CONNECT_TIME, by(cluster, pod, access, way)).await;
         match connected.unwrap_or_else(|_| Err(no_answer())) {
             Ok(remote) => {
@@ -102,14 +95,29 @@ pub(super) async fn connect(
         .hint("`workden doctor --sandbox kubernetes` checks each way; the next call tries again"))
 }
 
+/// Returns the ways to try: the named one, or all, the one that worked last first.
+pub(super) fn ways(cluster: &Cluster, named: Option<Reach>) -> Vec<Reach> {
+    match named {
+        Some(named) => vec![named],
+        None => {
+            let last = cluster.last_reach();
+            last.into_iter().chain(Reach::ALL.into_iter().filter(|reach| Some(*reach) != last)).collect()
+        }
+    }
+}
+
 async fn by(cluster: &Cluster, pod: &str, access: &Access, way: Reach) -> Result<RemoteSandbox> {
+    secured(stream(cluster, pod, plan::PORT, way).await?, access).await
+}
+
+/// Opens a stream to a port of a pod. The relay connects to the keeper, whatever the port.
+pub(super) async fn stream(cluster: &Cluster, pod: &str, port: u16, way: Reach) -> Result<Box<dyn PodStream>> {
     let pods = cluster.pods().await?;
-    let stream: Box<dyn PodStream> = match way {
-        Reach::Direct => Box::new(direct(&pods, pod).await?),
-        Reach::PortForward => Box::new(forwarded(&pods, pod).await?),
+    Ok(match way {
+        Reach::Direct => Box::new(direct(&pods, pod, port).await?),
+        Reach::PortForward => Box::new(forwarded(&pods, pod, port).await?),
         Reach::Exec => Box::new(exec_stream::run(&pods, pod, &plan::relay_words()).await?),
-    };
-    secured(stream, access).await
+    })
 }
 
 /// Speaks TLS on a stream, and greets the keeper.
@@ -133,22 +141,26 @@ fn connector(access: &Access) -> Result<TlsConnector> {
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-async fn direct(pods: &Api<Pod>, name: &str) -> Result<TcpStream> {
+async fn direct(pods: &Api<Pod>, name: &str, port: u16) -> Result<TcpStream> {
     let pod = pods.get(name).await.map_err(|error| errors::failed(&format!("read the pod `{name}`"), &error))?;
     let address = pod.status.and_then(|status| status.pod_ip).filter(|address| !address.is_empty());
     let address = address.ok_or_else(|| Error::new(ErrorKind::Unreachable, "the pod has no address"))?;
-    let connected = timeout(DIRECT_TIME, TcpStream::connect((address.as_str(), plan::PORT))).await;
+    let connected = timeout(DIRECT_TIME, TcpStream::connect((address.as_str(), port))).await;
     let failed = |error: io::Error| Error::new(ErrorKind::Unreachable, format!("no connection: {}", error.kind()));
     let stream = connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())).map_err(failed)?;
     stream.set_nodelay(true).map_err(failed)?;
     Ok(stream)
 }
 
-async fn forwarded(pods: &Api<Pod>, name: &str) -> Result<impl AsyncRead + AsyncWrite + Unpin + Send + use<>> {
-    let forwarder = pods.portforward(name, &[plan::PORT]).await;
+async fn forwarded(
+    pods: &Api<Pod>,
+    name: &str,
+    port: u16,
+) -> Result<impl AsyncRead + AsyncWrite + Unpin + Send + use<>> {
+    let forwarder = pods.portforward(name, &[port]).await;
     let mut forwarder = forwarder.map_err(|error| errors::failed("forward a port", &error))?;
     // The forwarder is a task that ends with this stream.
-    forwarder.take_stream(plan::PORT).ok_or_else(|| Error::new(ErrorKind::Io, "no stream of the forwarded port"))
+    forwarder.take_stream(port).ok_or_else(|| Error::new(ErrorKind::Io, "no stream of the forwarded port"))
 }
 
 fn no_tls(why: &str) -> Error {

@@ -31,9 +31,9 @@ use workden_core::{Result, Sandbox};
 
 use super::{
     cluster::{Cluster, patiently},
-    errors, labels,
+    creation, errors, labels,
     launcher::KubernetesLauncher,
-    names, pod,
+    names,
     pod_state::PodState,
 };
 use crate::{
@@ -316,7 +316,7 @@ impl ClusterSessions {
     async fn delete_pod(&self, pod: &Pod) -> Result<()> {
         let meta = &pod.metadata;
         let (name, uid) = (meta.name.as_deref().unwrap_or_default(), meta.uid.as_deref().unwrap_or_default());
-        pod::delete(self.cluster(), name, uid).await
+        creation::delete(self.cluster(), name, uid).await
     }
 
     /// Connects to an existing pod.

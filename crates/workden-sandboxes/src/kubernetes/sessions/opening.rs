@@ -14,7 +14,7 @@ use super::{
     spares,
 };
 use crate::{
-    kubernetes::{KubernetesSandbox, cluster::patiently, errors, labels, names, pod, pod_state::PodState},
+    kubernetes::{KubernetesSandbox, cluster::patiently, creation, errors, labels, names, pod_state::PodState},
     launcher::{LaunchRequest, Launched},
     session_id::SessionId,
 };
@@ -154,7 +154,7 @@ async fn make(sessions: &ClusterSessions, lease: &SessionLease, idle: Duration) 
 
 async fn attach(sessions: &ClusterSessions, found: &Pod) -> Result<KubernetesSandbox> {
     let wanted = sessions.launcher().fingerprint()?;
-    pod::check_options(&wanted, found)?;
+    creation::check_options(&wanted, found)?;
     let sandbox = sessions.launcher().sandbox(found.metadata.name.as_deref().unwrap_or_default())?;
     sandbox.start().await?;
     Ok(sandbox)

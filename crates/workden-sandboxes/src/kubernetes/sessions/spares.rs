@@ -17,7 +17,7 @@ use workden_core::Result;
 
 use super::{ClusterSessions, Shared};
 use crate::{
-    kubernetes::{cluster::patiently, errors, labels, names, pod, pod_state::PodState},
+    kubernetes::{cluster::patiently, creation, errors, labels, names, pod_state::PodState},
     launcher::LaunchRequest,
     session_id::SessionId,
 };
@@ -102,7 +102,7 @@ pub(super) async fn choose(sessions: &ClusterSessions, session: &SessionId) -> R
     let fits = |pod: &Pod| {
         spare_label(pod) == Some(labels::READY)
             && PodState::of(pod) == PodState::Running
-            && pod::check_options(&wanted, pod).is_ok()
+            && creation::check_options(&wanted, pod).is_ok()
     };
     let ready: Vec<Arc<Pod>> = sessions.informers().await?.pods().into_iter().filter(|pod| fits(pod)).collect();
     let hash = u64::from_str_radix(&sessions.hash(session), 16).unwrap_or_default();
