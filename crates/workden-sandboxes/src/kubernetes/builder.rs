@@ -9,8 +9,9 @@ use workden_core::{
 };
 
 use super::{
-    Cluster, KubernetesSandbox, Reach, WhenStopped, WorkspaceVolume,
+    Cluster, HttpMode, KubernetesSandbox, Reach, WhenStopped, WorkspaceVolume,
     agent_sandbox::{ClaimOrigin, ClaimPlan},
+    http_mode::HttpPod,
     plan::PodPlan,
     pod::{PodChoice, PodSettings, SandboxPod},
     starting::StartTimes,
@@ -52,6 +53,7 @@ pub struct KubernetesSandboxBuilder {
     scheduling_timeout: Option<Duration>,
     reach: Option<Reach>,
     when_stopped: WhenStopped,
+    http_mode: Option<HttpMode>,
 }
 
 common_options!(KubernetesSandboxBuilder);
@@ -213,6 +215,13 @@ impl KubernetesSandboxBuilder {
         self
     }
 
+    /// Uses the HTTP server of the image instead of a keeper. The image starts as it is, and must serve the protocol
+    /// of pydantic-ai-backend's `KubernetesPodSandbox`.
+    pub fn http_mode(mut self, mode: HttpMode) -> Self {
+        self.http_mode = Some(mode);
+        self
+    }
+
     /// Returns where commands start and files are.
     #[must_use]
     pub fn directory(&self) -> String {
@@ -236,8 +245,17 @@ impl KubernetesSandboxBuilder {
             Some(pool) => PodChoice::Claimed(Arc::new(self.claim_plan(pool)?)),
             None => PodChoice::New { plan: Arc::new(self.plan()?), name: self.name.clone() },
         };
-        let pod = SandboxPod::new(self.cluster_or_usual(), self.keepers_or_found(), choice, self.settings());
-        Ok(KubernetesSandbox::of(pod))
+        self.sandbox(choice)
+    }
+
+    /// Returns the sandbox in this pod.
+    pub(super) fn sandbox(&self, choice: PodChoice) -> Result<KubernetesSandbox> {
+        let (cluster, settings) = (self.cluster_or_usual(), self.settings());
+        let Some(mode) = self.http_mode.clone() else {
+            return Ok(KubernetesSandbox::of(SandboxPod::new(cluster, self.keepers_or_found(), choice, settings)));
+        };
+        let work_dir = VirtualPath::parse(&self.directory())?;
+        Ok(KubernetesSandbox::served(HttpPod::new(cluster, (choice, settings), mode, work_dir)))
     }
 
     /// Checks the options as far as possible before the start.
@@ -336,6 +354,9 @@ impl KubernetesSandboxBuilder {
                 ("pids", options.pids.is_some()),
             ],
         )?;
+        if self.http_mode.is_some() {
+            self.check_http_mode()?;
+        }
         let work_dir = self.directory();
         if work_dir == "/" || work_dir.starts_with("/.workden") || work_dir.contains([':', '\n']) {
             return Err(Error::new(
@@ -379,9 +400,27 @@ impl KubernetesSandboxBuilder {
             pull_secrets: self.pull_secrets.clone(),
             template: self.template.clone(),
             lease: self.lease_or_usual(),
+            http: self.http_mode.clone(),
         };
         plan.pod("any")?;
         Ok(plan)
+    }
+
+    /// Rejects what only a keeper can do.
+    fn check_http_mode(&self) -> Result<()> {
+        SandboxOptions::refuse(
+            "the HTTP mode",
+            &[
+                ("keeper_image", self.keeper_image.is_some()),
+                ("lease", self.options.lease.is_some()),
+                ("Reach::Exec", self.reach == Some(Reach::Exec)),
+            ],
+        )?;
+        match &self.http_mode {
+            Some(mode) if mode.port == 0 => Err(Error::new(ErrorKind::InvalidArgument, "invalid port `0`")
+                .hint("use the port at which the image serves, like `8080`")),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -423,6 +462,10 @@ mod tests {
             assert_eq!(error.sentence(), expected);
         }
         assert!(pool().env("A", "b").label("team", "a").work_dir("/data").check().is_ok());
+        let served = pod().http_mode(HttpMode::new());
+        assert!(served.check().is_ok());
+        let error = served.reach(Reach::Exec).check().unwrap_err();
+        assert_eq!(error.sentence(), "`Reach::Exec` is not supported with the HTTP mode");
         assert_eq!(pod().work_dir("/.workden/run").check().unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
 }

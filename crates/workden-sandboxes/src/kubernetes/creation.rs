@@ -21,12 +21,7 @@ use super::{
 const ACCOUNT_TIME: Duration = Duration::from_secs(5);
 
 /// Creates the pod, or returns the existing one of this name, and whether it is new.
-pub(super) async fn create(
-    cluster: &Cluster,
-    plan: &PodPlan,
-    name: &str,
-    times: StartTimes,
-) -> Result<(Pod, bool)> {
+pub(super) async fn create(cluster: &Cluster, plan: &PodPlan, name: &str, times: StartTimes) -> Result<(Pod, bool)> {
     let pods = cluster.pods().await?;
     let pod = plan.pod(name)?;
     let (params, began) = (PostParams::default(), Instant::now());

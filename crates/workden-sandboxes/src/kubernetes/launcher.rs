@@ -14,7 +14,7 @@ use super::{
     agent_sandbox::{self, ClaimOrigin, ClaimPlan, SandboxClaim},
     cluster::patiently,
     creation, errors, labels, names,
-    pod::{PodChoice, SandboxPod},
+    pod::PodChoice,
     pod_state::PodState,
 };
 use crate::{
@@ -122,8 +122,7 @@ impl KubernetesLauncher {
             })),
             None => PodChoice::Existing(name.to_owned()),
         };
-        let keepers = self.template.keepers_or_found();
-        Ok(KubernetesSandbox::of(SandboxPod::new(self.cluster.clone(), keepers, choice, self.template.settings())))
+        self.template.sandbox(choice)
     }
 }
 

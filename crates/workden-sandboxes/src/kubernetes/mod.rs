@@ -28,6 +28,7 @@ mod doctor;
 mod errors;
 mod exec_stream;
 mod http_client;
+mod http_mode;
 mod labels;
 mod launcher;
 mod launching;
@@ -41,17 +42,18 @@ mod sessions;
 mod starting;
 mod template;
 
-use std::sync::Arc;
-
 pub use builder::KubernetesSandboxBuilder;
 pub use cluster::Cluster;
+pub use http_mode::HttpMode;
+use http_mode::HttpPod;
+pub use k8s_openapi::api::core::v1::{Pod, Toleration};
 pub use launcher::KubernetesLauncher;
 pub use plan::WorkspaceVolume;
 use pod::SandboxPod;
 pub use pod::WhenStopped;
 pub use reach::Reach;
 pub use sessions::{ClusterSession, ClusterSessions, HeldLease, ListedSession, ReapedSessions};
-use workden_core::Result;
+use workden_core::{Result, Sandbox};
 
 use crate::{delegate, reconnecting::ReconnectingSandbox};
 
@@ -59,7 +61,15 @@ use crate::{delegate, reconnecting::ReconnectingSandbox};
 /// deleted as soon as the cluster receives the request, or ends with its lease.
 #[derive(Debug)]
 pub struct KubernetesSandbox {
-    inner: Arc<ReconnectingSandbox<SandboxPod>>,
+    inner: Inner,
+}
+
+#[derive(Debug)]
+enum Inner {
+    /// A keeper serves the pod.
+    Kept(Box<ReconnectingSandbox<SandboxPod>>),
+    /// The image serves itself.
+    Served(Box<HttpPod>),
 }
 
 impl KubernetesSandbox {
@@ -69,7 +79,18 @@ impl KubernetesSandbox {
     }
 
     fn of(pod: SandboxPod) -> Self {
-        Self { inner: Arc::new(ReconnectingSandbox::new(pod)) }
+        Self { inner: Inner::Kept(Box::new(ReconnectingSandbox::new(pod))) }
+    }
+
+    fn served(pod: HttpPod) -> Self {
+        Self { inner: Inner::Served(Box::new(pod)) }
+    }
+
+    fn sandbox(&self) -> &dyn Sandbox {
+        match &self.inner {
+            Inner::Kept(sandbox) => &**sandbox,
+            Inner::Served(pod) => &**pod,
+        }
     }
 
     /// Starts the pod now, before the first call.
@@ -78,33 +99,52 @@ impl KubernetesSandbox {
     ///
     /// Any reason that prevents the start, in the cluster's own words.
     pub async fn start(&self) -> Result<()> {
-        self.inner.remote().await.map(|_| ())
+        match &self.inner {
+            Inner::Kept(sandbox) => sandbox.remote().await.map(drop),
+            Inner::Served(pod) => pod.start().await,
+        }
     }
 
     /// Returns the name of its pod; `None` before the start.
     #[must_use]
     pub fn pod_name(&self) -> Option<String> {
-        self.inner.connector.made().map(|made| made.name.clone())
+        match &self.inner {
+            Inner::Kept(sandbox) => sandbox.connector.made().map(|made| made.name.clone()),
+            Inner::Served(pod) => pod.pod_name(),
+        }
+    }
+
+    /// Returns the pod, if a keeper serves it.
+    fn kept(&self) -> Option<&SandboxPod> {
+        match &self.inner {
+            Inner::Kept(sandbox) => Some(&sandbox.connector),
+            Inner::Served(_) => None,
+        }
     }
 
     /// Returns the name and the id of its pod.
     fn pod(&self) -> Option<(String, String)> {
-        self.inner.connector.made().map(|made| (made.name.clone(), made.uid.clone()))
+        self.kept()?.made().map(|made| (made.name.clone(), made.uid.clone()))
     }
 
     /// Returns the name of its claim; `None` before the start, and without a pool.
     #[must_use]
     pub fn claim_name(&self) -> Option<String> {
-        self.inner.connector.made()?.claim.as_ref().map(|claim| claim.name.clone())
+        self.kept()?.made()?.claim.as_ref().map(|claim| claim.name.clone())
     }
 }
 
-delegate!(KubernetesSandbox, |this| &this.inner, |answer| answer, {
+delegate!(KubernetesSandbox, |this| this.sandbox(), |answer| answer, {
     async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
-        self.inner.spawn(request).await
+        self.sandbox().spawn(request).await
     }
     async fn stop(&self) -> Result<()> {
-        self.inner.connector.give_up();
-        self.inner.end().await
+        match &self.inner {
+            Inner::Kept(sandbox) => {
+                sandbox.connector.give_up();
+                sandbox.end().await
+            }
+            Inner::Served(pod) => pod.stop().await,
+        }
     }
 });

@@ -19,6 +19,7 @@ use sha2::{Digest, Sha256};
 use workden_core::{Error, ErrorKind, Result, sandbox::Network};
 
 use super::{
+    http_mode::{self, HttpMode},
     labels,
     launching::{KeeperSource, LaunchPlan},
 };
@@ -93,11 +94,16 @@ pub(super) struct PodPlan {
     pub(super) template: Option<Pod>,
     /// How long the pod lives without a connection.
     pub(super) lease: Duration,
+    /// For a pod that serves the HTTP protocol itself, and has no keeper.
+    pub(super) http: Option<HttpMode>,
 }
 
 impl PodPlan {
     /// Returns the pod.
     pub(super) fn pod(&self, name: &str) -> Result<Pod> {
+        if let Some(mode) = &self.http {
+            return http_mode::pod(self, mode, name);
+        }
         let mut pod = self.hardened();
         if let Some(template) = &self.template {
             pod.merge_from(template.clone());
@@ -125,7 +131,7 @@ impl PodPlan {
     }
 
     /// Returns the pod that satisfies the standard `restricted`.
-    fn hardened(&self) -> Pod {
+    pub(super) fn hardened(&self) -> Pod {
         let optional = |map: &BTreeMap<String, String>| (!map.is_empty()).then(|| map.clone());
         let mut all_labels = labels::ours();
         let network = if self.network == Network::None { "none" } else { "cluster" };
@@ -236,6 +242,25 @@ impl PodPlan {
 
     /// Sets what a template must not change.
     fn insist(&self, pod: &mut Pod, name: &str) -> Result<()> {
+        let container = self.insist_on_image(pod, name)?;
+        container.command = Some(self.first_process());
+        container.args = None;
+        // Restarts and probes would run commands in the pod, or end it.
+        container.liveness_probe = None;
+        container.startup_probe = None;
+        container.lifecycle = None;
+        container.stdin = None;
+        container.tty = None;
+        let ours: Vec<Volume> =
+            self.volumes().into_iter().filter(|volume| volume.name.starts_with("workden-")).collect();
+        let volumes = pod.spec.get_or_insert_default().volumes.get_or_insert_default();
+        volumes.retain(|volume| ours.iter().all(|our| our.name != volume.name));
+        volumes.extend(ours);
+        Ok(())
+    }
+
+    /// Sets what a template must not change in any pod. Returns the container in which commands run.
+    pub(super) fn insist_on_image<'a>(&self, pod: &'a mut Pod, name: &str) -> Result<&'a mut Container> {
         pod.metadata.name = Some(name.to_owned());
         pod.metadata.generate_name = None;
         // The namespace is that of the cluster's configuration.
@@ -246,11 +271,6 @@ impl PodPlan {
         let spec = pod.spec.get_or_insert_default();
         // A keeper that starts again would be another one, without its token.
         spec.restart_policy = Some("Never".to_owned());
-        let ours: Vec<Volume> =
-            self.volumes().into_iter().filter(|volume| volume.name.starts_with("workden-")).collect();
-        let volumes = spec.volumes.get_or_insert_default();
-        volumes.retain(|volume| ours.iter().all(|our| our.name != volume.name));
-        volumes.extend(ours);
         let container = spec.containers.iter_mut().find(|container| container.name == CONTAINER);
         let container = container.ok_or_else(|| template_wrong("the container `workden` is missing"))?;
         if !self.image.is_empty() {
@@ -260,15 +280,7 @@ impl PodPlan {
             return Err(Error::new(ErrorKind::InvalidArgument, "a Kubernetes sandbox needs an image")
                 .hint("set one: `.image(\"debian:12\")`, or `--image debian:12`"));
         }
-        container.command = Some(self.first_process());
-        container.args = None;
-        // Restarts and probes would run commands in the pod, or end it.
-        container.liveness_probe = None;
-        container.startup_probe = None;
-        container.lifecycle = None;
-        container.stdin = None;
-        container.tty = None;
-        Ok(())
+        Ok(container)
     }
 
     /// Returns the command of the first process.

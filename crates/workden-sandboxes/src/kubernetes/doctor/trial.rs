@@ -51,15 +51,15 @@ async fn started(sandbox: &KubernetesSandbox) -> Result<String> {
 
 /// Tries one way to the keeper of a pod that runs.
 async fn tried(sandbox: &KubernetesSandbox, way: Reach) -> Finding {
-    let pod = &sandbox.inner.connector;
     let name = match way {
         Reach::Direct => "reach_direct",
         Reach::PortForward => "reach_port_forward",
         Reach::Exec => "reach_exec",
     };
     let began = Instant::now();
-    let connected = match pod.made() {
-        Some(made) => reach::connect(&pod.cluster, &made.name, made.access(), Some(way)).await.map(drop),
+    let kept = sandbox.kept().and_then(|pod| Some((pod, pod.made()?)));
+    let connected = match kept {
+        Some((pod, made)) => reach::connect(&pod.cluster, &made.name, made.access(), Some(way)).await.map(drop),
         None => Ok(()),
     };
     let outcome = match connected {

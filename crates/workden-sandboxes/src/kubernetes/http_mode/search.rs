@@ -1,0 +1,140 @@
+//! Listing and searching. The server finds candidates; the rules of the request decide which of them are read and
+//! shown, and the search engine of all backends searches them.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use workden_core::{
+    Backend, Completeness, Entry, Error, ErrorKind, Resolved, Result, VirtualPath,
+    search::{GlobRequest, Globbed, GrepRequest, Grepped, LetterCase, ListRequest, Listing, Pattern, Skipped, Syntax},
+};
+use workden_files::{
+    StateBackend, SystemClock,
+    toolkit::{Admission, TopEntries, WalkFilter},
+};
+
+use super::{HttpPod, commands::quoted, messages, rows, server::CallLimits};
+
+/// The most files that one search reads.
+const CANDIDATES: usize = 2_000;
+/// The most bytes of these files together.
+const CANDIDATE_BYTES: usize = 128 * 1024 * 1024;
+/// Files that are read at the same time.
+const AT_ONCE: usize = 8;
+
+pub(super) async fn list(pod: &HttpPod, at: &VirtualPath, request: &ListRequest) -> Result<Listing> {
+    let found = pod.rows(at).await?;
+    // An empty list also stands for a file, and for nothing at all.
+    if found.is_empty() && !pod.entry_at("list", at).await?.is_dir() {
+        return Err(Error::not_directory("list", at));
+    }
+    let screen = WalkFilter::for_list(request, at)?;
+    let context = screen.enter(None, at.clone(), None, false);
+    let is_shown = |entry: &Entry| {
+        screen.admits(&context, entry.path.name().unwrap_or_default(), entry.is_dir()) == Admission::Admit
+    };
+    Ok(Listing::of(found.into_iter().filter(is_shown).collect(), request.keep))
+}
+
+pub(super) async fn glob(pod: &HttpPod, at: &VirtualPath, request: &GlobRequest) -> Result<Globbed> {
+    let screen = WalkFilter::for_glob(request, at)?;
+    let (pattern, path) = (request.pattern.as_str(), at.to_string());
+    let found = pod
+        .call(async |server| {
+            let question = messages::GlobRequest { pattern, path: &path };
+            server.ask::<_, Vec<messages::Row>>("/glob", &question, CallLimits::FILES).await
+        })
+        .await;
+    let found = match found {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(Error::not_found("search", at)),
+        found => rows::below(at, found?),
+    };
+    let (mut kept, mut skipped) = (TopEntries::new(request.keep), Skipped::default());
+    let shown = found.into_iter().filter(|entry| is_shown(&screen, at, &entry.path, entry.is_dir(), &mut skipped));
+    kept.extend(shown.collect::<Vec<_>>());
+    Ok(kept.finish(skipped, Completeness::Complete))
+}
+
+pub(super) async fn grep(pod: &HttpPod, at: &VirtualPath, request: &GrepRequest) -> Result<Grepped> {
+    let screen = WalkFilter::for_grep(request, at)?;
+    // Rejects an invalid pattern before the server sees it.
+    let nothing = StateBackend::of_files([], [at.clone()], Arc::new(SystemClock));
+    nothing.grep(&Resolved::literal(at.clone()), request).await?;
+    let mut files = candidates(pod, at, &request.pattern).await?;
+    let mut skipped = Skipped::default();
+    files.retain(|file| file == at || is_shown(&screen, at, file, false, &mut skipped));
+    if files.len() > CANDIDATES {
+        let sentence = format!("cannot search `{at}`: {} files may match, {CANDIDATES} at most", files.len());
+        return Err(Error::new(ErrorKind::TooLarge, sentence).hint("search in a smaller directory, or use a command"));
+    }
+    let contents = stream::iter(files).map(async |file| match pod.content("search", &file).await {
+        Ok(content) => Ok(Some((file, content))),
+        // It is gone by now, or is not text.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotText) => Ok(None),
+        Err(error) => Err(error),
+    });
+    let mut contents = contents.buffered(AT_ONCE);
+    let (mut read, mut bytes) = (Vec::<(VirtualPath, Bytes)>::new(), 0);
+    while let Some(next) = contents.try_next().await? {
+        bytes += next.as_ref().map_or(0, |(_, content)| content.len());
+        if bytes > CANDIDATE_BYTES {
+            let sentence = format!("cannot search `{at}`: more than {CANDIDATE_BYTES} bytes may match");
+            return Err(Error::new(ErrorKind::TooLarge, sentence).hint("search in a smaller directory"));
+        }
+        read.extend(next);
+    }
+    let is_file = read.iter().any(|(file, _)| file == at);
+    let directories = (!is_file).then(|| at.clone());
+    let copied = StateBackend::of_files(read, directories, Arc::new(SystemClock));
+    copied.grep(&Resolved::literal(at.clone()), request).await
+}
+
+/// Returns the files that may match: those in which `grep` finds the pattern, or all text files for a pattern that
+/// `grep` reads in another way.
+async fn candidates(pod: &HttpPod, at: &VirtualPath, pattern: &Pattern) -> Result<Vec<VirtualPath>> {
+    let case = if pattern.case == LetterCase::Sensitive { "" } else { "i" };
+    let (syntax, text) = match pattern.syntax {
+        Syntax::Literal if !pattern.text.contains('\n') => ("F", pattern.text.as_str()),
+        Syntax::Regex if is_common(&pattern.text) => ("E", pattern.text.as_str()),
+        Syntax::Literal | Syntax::Regex => ("F", ""),
+    };
+    let line = format!("grep -rsIl{case}{syntax} -e {} -- {}", quoted(text), quoted(at.as_str()));
+    let (output, code, is_cut) = pod.run_whole(&line, CallLimits::FILES.time).await?;
+    if is_cut {
+        return Err(Error::new(ErrorKind::TooLarge, format!("cannot search `{at}`: too many files match"))
+            .hint("search in a smaller directory, or use a command"));
+    }
+    if code == 127 {
+        return Err(Error::new(ErrorKind::Unsupported, format!("cannot search `{at}`: the image has no `grep`")));
+    }
+    if output.is_empty() {
+        // `grep` says the same of a directory without a match and of one that does not exist.
+        pod.entry_at("search", at).await?;
+    }
+    Ok(output.lines().filter_map(|line| VirtualPath::parse(line).ok()).filter(|file| file.is_within(at)).collect())
+}
+
+/// Whether a regular expression means the same to `grep -E`: no classes of letters, no groups with options.
+fn is_common(regex: &str) -> bool {
+    regex.chars().all(|letter| letter.is_ascii_alphanumeric() || " _-/,;:=<>'\"#@!%&~`".contains(letter))
+}
+
+/// Whether a result may be shown: the rules of the request hold for it and for the directories that lead to it.
+fn is_shown(screen: &WalkFilter, at: &VirtualPath, path: &VirtualPath, is_dir: bool, skipped: &mut Skipped) -> bool {
+    let Some(parent) = path.parent().filter(|parent| parent.is_within(at)) else { return false };
+    let context = screen.enter(None, parent, None, false);
+    screen.admits(&context, path.name().unwrap_or_default(), is_dir).counted_in(skipped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_expressions_are_left_to_grep() {
+        for (regex, is) in [("import os", true), ("x = 4", true), (r"\d+", false), ("(?i)a", false), ("a+", false)] {
+            assert_eq!(is_common(regex), is, "{regex}");
+        }
+    }
+}
