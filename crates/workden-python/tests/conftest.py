@@ -37,9 +37,10 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# After `-m` and `-k`: tests that they deselect need no daemon.
+# After `-m` and `-k`: tests that they deselect need no daemon and no cluster.
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    _leave_out_clusters(config, items)
     needing = sum(item.get_closest_marker("docker") is not None for item in items)
     why = _no_daemon() if needing else None
     if why is not None:
@@ -48,6 +49,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             f"{needing} of these tests need a Docker daemon, and {why}\n"
             'hint: cargo xtask docker -- cargo xtask python; without containers: -m "not docker"'
         )
+
+
+def _leave_out_clusters(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out tests that need a cluster when none is named. With a cluster, and by name, they must run."""
+    needing = [item for item in items if item.get_closest_marker("kubernetes") is not None]
+    if not needing or os.environ.get("WORKDEN_TEST_KUBECONFIG"):
+        return
+    if len(needing) == len(items):
+        raise pytest.UsageError(
+            f"{len(needing)} tests need a cluster, and WORKDEN_TEST_KUBECONFIG is not set\n"
+            "hint: cargo xtask kubernetes -- cargo xtask python -- -m kubernetes"
+        )
+    config.hook.pytest_deselected(items=needing)
+    items[:] = [item for item in items if item not in needing]
 
 
 @pytest.fixture(scope="session")

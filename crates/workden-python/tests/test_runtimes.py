@@ -72,5 +72,5 @@ def test_invalid_runtimes_are_rejected() -> None:
 
 def test_names_of_the_package() -> None:
     assert docker.BUILTIN_RUNTIMES is BUILTIN_RUNTIMES and docker.get_runtime is get_runtime
-    with pytest.raises(AttributeError, match="KubernetesPodSandbox"):
-        docker.KubernetesPodSandbox  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError, match="DaytonaSandbox"):
+        docker.DaytonaSandbox  # type: ignore[attr-defined]  # noqa: B018

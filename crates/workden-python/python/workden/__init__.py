@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from workden.backends.docker.session import SandboxFactory as SandboxFactory
     from workden.backends.docker.session import SessionManager as SessionManager
     from workden.backends.filesystem import FilesystemBackend as FilesystemBackend
+    from workden.backends.kubernetes import KubernetesPodSandbox as KubernetesPodSandbox
     from workden.backends.linux import LinuxSandbox as LinuxSandbox
     from workden.backends.local import LocalBackend as LocalBackend
     from workden.backends.sandbox import LocalSandbox as LocalSandbox
@@ -244,6 +245,7 @@ _WHERE = {
     "workden.backends.filesystem": "FilesystemBackend",
     "workden.backends.composite": "CompositeBackend AsyncCompositeBackend",
     "workden.backends.base": "BaseSandbox",
+    "workden.backends.kubernetes": "KubernetesPodSandbox",
     "workden.backends.linux": "LinuxSandbox",
     "workden.backends.docker.sandbox": "DockerSandbox",
     "workden.backends.docker.session": "SessionManager SandboxFactory",
@@ -312,6 +314,7 @@ __all__ = [
     "HASHLINE_READ_FILE_DESCRIPTION",
     "IMAGE_EXTENSIONS",
     "IMAGE_MEDIA_TYPES",
+    "KubernetesPodSandbox",
     "LS_DESCRIPTION",
     "LinuxSandbox",
     "LocalBackend",

@@ -57,6 +57,9 @@ class NativeWorkspace:
     def docker(config: str, asks: Asks | None = None) -> NativeWorkspace:
         """Creates a container, which starts on first use."""
     @staticmethod
+    def kubernetes(config: str, asks: Asks | None = None) -> NativeWorkspace:
+        """Creates a pod, which starts on first use."""
+    @staticmethod
     def linux_attach(config: str, asks: Asks | None = None) -> NativeWorkspace:
         """Attaches to a Linux sandbox with a lease: `directory` is the directory of the lease, `work_dir` is where
         commands run, as JSON."""

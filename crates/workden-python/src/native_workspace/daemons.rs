@@ -2,7 +2,7 @@
 //! of the daemon, and a keeper that was read and hashed once.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
@@ -53,14 +53,18 @@ pub(super) fn of_this_process(config: &Daemons) -> Result<(Daemon, ContainerKeep
         Some(address) => Daemon::at(address)?,
         None => Daemon::of_environment(&host)?,
     };
-    let both = (daemon, keepers(config, &host));
+    let both = (daemon, keepers(config.keeper.as_ref(), config.keepers.as_ref(), &host));
     known.push(Known { config: config.clone(), decided_by, both: both.clone() });
     Ok(both)
 }
 
-fn keepers(config: &Daemons, host: &HostEnvironment) -> ContainerKeepers {
-    let program = config.keeper.clone().unwrap_or_default();
-    let found = ContainerKeepers::found(host, &program);
-    let named = config.keepers.iter().flat_map(|directory| NAMES.map(|name| directory.join(name)));
+/// Returns the keepers of the program `workden`, and those in this directory.
+pub(super) fn keepers(
+    program: Option<&PathBuf>,
+    directory: Option<&PathBuf>,
+    host: &HostEnvironment,
+) -> ContainerKeepers {
+    let found = ContainerKeepers::found(host, program.map_or(Path::new(""), PathBuf::as_path));
+    let named = directory.into_iter().flat_map(|directory| NAMES.map(|name| directory.join(name)));
     named.fold(found, ContainerKeepers::and)
 }

@@ -4,6 +4,7 @@
 //! touches the keepers and connections of its parent.
 
 mod attached;
+mod clusters;
 mod commands;
 mod daemons;
 mod derived;
@@ -12,6 +13,7 @@ mod entries;
 mod files;
 mod host_paths;
 mod image_progress;
+mod kubernetes;
 mod lifecycle;
 mod linux;
 mod local;

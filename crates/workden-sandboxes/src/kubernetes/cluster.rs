@@ -161,7 +161,8 @@ impl Cluster {
         let (files, context) = match &self.shared.source {
             Source::Pod => {
                 return Config::incluster().map_err(|error| {
-                    invalid(&error.to_string()).hint("this program does not run in a pod: use a kubeconfig")
+                    let sentence = format!("this program does not run in a pod: {}", errors::shown(&error.to_string()));
+                    Error::new(ErrorKind::Unsupported, sentence).hint("use a kubeconfig")
                 });
             }
             Source::Files { files, context } => (files.clone(), context.clone()),
