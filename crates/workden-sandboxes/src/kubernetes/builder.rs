@@ -270,6 +270,10 @@ impl KubernetesSandboxBuilder {
         }
     }
 
+    pub(super) fn has_keeper(&self) -> bool {
+        self.http_mode.is_none()
+    }
+
     pub(super) fn cluster_or_usual(&self) -> Cluster {
         self.cluster.clone().unwrap_or_else(|| Cluster::of_environment(&self.options.host))
     }

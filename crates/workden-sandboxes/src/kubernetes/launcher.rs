@@ -80,7 +80,8 @@ impl KubernetesLauncher {
             return Err(Error::new(ErrorKind::Unsupported, sentence).hint("use an image, and a claim for files"));
         }
         let mut builder = self.template.clone().label(labels::OWNER, &self.owner);
-        if let Some(idle) = order.idle {
+        // Without a keeper nothing in the pod could end it.
+        if let Some(idle) = order.idle.filter(|_| builder.has_keeper()) {
             builder = builder.lease(idle);
         }
         builder = builder.annotation(labels::MADE_OF, self.fingerprint()?);

@@ -21,6 +21,8 @@ use super::{super::errors, connector::PodConnector};
 const TOKEN: &str = "x-sandbox-token";
 /// How long the server may take to say that it is ready.
 const HEALTH_TIME: Duration = Duration::from_secs(5);
+/// How long a connection is kept without a call: servers close theirs after 5 s or more.
+const IDLE_TIME: Duration = Duration::from_secs(2);
 /// Bytes of an answer whose content is of no interest, or of an error.
 const SMALL: usize = 64 * 1024;
 
@@ -60,7 +62,8 @@ impl<C: Connect + Clone + Send + Sync + 'static> Server<C> {
             Error::new(ErrorKind::InvalidArgument, "invalid token of the HTTP mode").hint("use letters and digits")
         })?;
         token.set_sensitive(true);
-        Ok(Self { http: HttpClient::builder(TokioExecutor::new()).build(connector), authority, token })
+        let http = HttpClient::builder(TokioExecutor::new()).pool_idle_timeout(IDLE_TIME).build(connector);
+        Ok(Self { http, authority, token })
     }
 
     /// Checks that the server is ready.
