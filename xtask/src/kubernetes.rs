@@ -13,9 +13,9 @@ const KUBECONFIG: &str = "WORKDEN_TEST_KUBECONFIG";
 const SCRIPTS: &str = "cluster";
 
 /// A cluster for tests. One that was started here ends when this value is dropped.
-struct Cluster {
+pub(crate) struct Cluster {
     /// The variables by which tests find it.
-    environment: Vec<(&'static str, String)>,
+    pub(crate) environment: Vec<(&'static str, String)>,
     is_ours: bool,
 }
 
@@ -59,7 +59,7 @@ fn named() -> Option<String> {
 }
 
 /// Builds the keeper, starts a cluster and imports the images.
-fn prepare(form: keeper::Form) -> Outcome<Cluster> {
+pub(crate) fn prepare(form: keeper::Form) -> Outcome<Cluster> {
     let keeper = absolute(keeper::build(form)?).map_err(|error| format!("cannot find the keeper: {error}"))?;
     let named = named();
     let is_ours = named.is_none();

@@ -94,10 +94,11 @@ fn main() -> ExitCode {
         ["wheel", "--short"] => python::wheel::run(keeper::Form::Short),
         ["python", "--", arguments @ ..] => python::some(arguments),
         ["bench"] => {
-            Err("which benchmark? files, policy, linux, docker, tools, python or race\nhint: cargo xtask bench files"
+            Err("which benchmark? files, policy, linux, docker, kubernetes, tools, python or race\nhint: cargo xtask bench files"
                 .to_owned())
         }
         ["bench", "python", rest @ ..] => python::bench::run(rest),
+        ["bench", "kubernetes", rest @ ..] => python::bench::pods(rest),
         ["bench", name, rest @ ..] => bench(name, rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");

@@ -43,6 +43,8 @@ class Task:
     """Seconds by which it may be slower regardless."""
     with_rg: bool = False
     """Whether the other library finds and uses `rg`."""
+    after: Callable[[], None] | None = None
+    """Cleans up after each measurement, which does not include it."""
 
 
 TASKS: list[Task] = []

@@ -2,26 +2,28 @@
 
     worker.py BACKENDS FILESYSTEM_SANDBOX MATERIAL SCRATCH
 
-Requests are lines of JSON, `{"prepare": NAME}` and then `{"times": N}`; so are the answers.
+The tasks are those of `tasks`, or of the module that `WORKDEN_BENCH_TASKS` names. Requests are lines of JSON, `{"prepare": NAME}` and then `{"times": N}`; so are the answers.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
+import os
 import shutil
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from tasks import TASKS, Context, Task, Timed
+from tasks import Context, Task, Timed
 
 
 def main() -> None:
     backends, sandbox, material, scratch = sys.argv[1:]
     context = Context(_import(backends), _import(sandbox), Path(material), Path(scratch))
-    tasks = {task.name: task for task in TASKS}
+    named = importlib.import_module(os.environ.get("WORKDEN_BENCH_TASKS", "tasks"))
+    tasks: dict[str, Task] = {task.name: task for task in named.TASKS}
     answers = sys.stdout
     sys.stdout = sys.stderr
     task: Task | None = None
@@ -42,6 +44,8 @@ def main() -> None:
             else:
                 answer["peak"] = _peak()
             answer["peak"] = _peak()
+            if task and task.after:
+                task.after()
         except Exception as error:  # A failure becomes a row of the table.
             answer["error"] = f"{type(error).__name__}: {error}"
         print(json.dumps(answer), file=answers, flush=True)

@@ -1,13 +1,24 @@
-//! `cargo xtask bench python`: the package as it is shipped, beside the two libraries that it replaces.
+//! `cargo xtask bench python` and `bench kubernetes`: the package as it is shipped, beside the two libraries that it
+//! replaces.
 //!
 //! Those come from PyPI, in a separate environment of the same Python.
 
 use std::{fs, process::Command};
 
 use super::{environment_for, home, native, test_environment, text, whole_path};
-use crate::{Outcome, keeper, workspace::succeed};
+use crate::{Outcome, keeper, kubernetes, workspace::succeed};
 
 pub(crate) fn run(arguments: &[&str]) -> Outcome {
+    compare("run.py", arguments, &[])
+}
+
+/// Compares pods, in a cluster of tests.
+pub(crate) fn pods(arguments: &[&str]) -> Outcome {
+    let cluster = kubernetes::prepare(keeper::Form::Shipped)?;
+    compare("pods.py", arguments, &cluster.environment)
+}
+
+fn compare(script: &str, arguments: &[&str], environment: &[(&'static str, String)]) -> Outcome {
     let ours = test_environment()?;
     let theirs = environment_for("reference", "bench/requirements-reference.txt")?;
     native::module(keeper::Form::Shipped)?;
@@ -16,13 +27,14 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
     fs::create_dir_all(&ground).map_err(|error| format!("cannot create {}: {error}", ground.display()))?;
     let mut bench = Command::new(&ours);
     bench
-        .arg(native::crate_directory().join("bench/run.py"))
+        .arg(native::crate_directory().join("bench").join(script))
         .arg("--home")
         .arg(&ground)
         .arg("--reference")
         .arg(&theirs)
         .args(arguments)
         .env("PYTHONPATH", text(&whole_path(&native::source())?))
-        .env("WORKDEN_PROGRAM", text(&program));
+        .env("WORKDEN_PROGRAM", text(&program))
+        .envs(environment.iter().map(|(name, value)| (name, value)));
     succeed(&mut bench)
 }
