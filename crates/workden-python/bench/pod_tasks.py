@@ -32,10 +32,14 @@ def task(name: str, repeat: int = 1, after: Any = None) -> Any:
     return add
 
 
+def made(context: Context, **options: Any) -> Any:
+    """Returns a sandbox that is not started."""
+    return context.lib.KubernetesPodSandbox(SETTINGS["image"], **SETTINGS["options"], **options)
+
+
 def new(context: Context) -> Any:
     """Returns a sandbox that is not started, and that `forget` stops."""
-    options = {**SETTINGS["options"], "labels": {SHORT: SETTINGS["label"]}}
-    sandbox = context.lib.KubernetesPodSandbox(SETTINGS["image"], **options)
+    sandbox = made(context, labels={SHORT: SETTINGS["label"]})
     _short.append(sandbox)
     return sandbox
 
@@ -52,7 +56,7 @@ def forget() -> None:
 def shared(context: Context) -> Any:
     """Returns the sandbox of the file tasks, with 20 small files."""
     if not _shared:
-        sandbox = context.lib.KubernetesPodSandbox(SETTINGS["image"], **SETTINGS["options"])
+        sandbox = made(context)
         sandbox.start()
         lines = "\n".join(f"line {number} = value" for number in range(50))
         for number in range(20):
@@ -128,13 +132,12 @@ def _(context: Context) -> Timed:
     return create
 
 
-@task("stop", after=forget)
+@task("stop")
 def _(context: Context) -> Timed:
     # One for the trial, and one for each round.
-    ready = [new(context) for _ in range(1 + SETTINGS["rounds"])]
+    ready = [made(context) for _ in range(1 + SETTINGS["rounds"])]
     with ThreadPoolExecutor(len(ready)) as threads:
         list(threads.map(lambda sandbox: sandbox.start(), ready))
-    _short.clear()
     return lambda: ready.pop().stop()
 
 

@@ -2,7 +2,9 @@
 
     worker.py BACKENDS FILESYSTEM_SANDBOX MATERIAL SCRATCH
 
-The tasks are those of `tasks`, or of the module that `WORKDEN_BENCH_TASKS` names. Requests are lines of JSON, `{"prepare": NAME}` and then `{"times": N}`; so are the answers.
+The tasks are those of `tasks`, or of the module that `WORKDEN_BENCH_TASKS` names.
+
+Requests are lines of JSON, `{"prepare": NAME}` and then `{"times": N}`; so are the answers.
 """
 
 from __future__ import annotations

@@ -46,13 +46,12 @@ impl HttpPod {
     /// Returns the content of a file.
     pub(super) async fn content(&self, verb: &str, path: &VirtualPath) -> Result<Bytes> {
         let name = path.to_string();
-        let read = self
-            .call(async |server| {
-                let request = messages::ReadRequest { path: &name, offset: 0, limit: messages::ALL_LINES };
-                server.ask::<_, messages::ReadAnswer>("/read", &request, CallLimits::FILES).await
-            })
-            .await;
-        let entry = self.entry_at(verb, path).await?;
+        let read = self.call(async |server| {
+            let request = messages::ReadRequest { path: &name, offset: 0, limit: messages::ALL_LINES };
+            server.ask::<_, messages::ReadAnswer>("/read", &request, CallLimits::FILES).await
+        });
+        let (read, entry) = tokio::join!(read, self.entry_at(verb, path));
+        let entry = entry?;
         if entry.is_dir() {
             return Err(Error::is_directory(verb, path));
         }
