@@ -316,6 +316,7 @@ impl KubernetesSandboxBuilder {
             &[
                 ("image", self.image.is_some()),
                 ("keeper_image", self.keeper_image.is_some()),
+                ("http_mode", self.http_mode.is_some()),
                 ("pod_template", self.template.is_some()),
                 ("memory", options.memory.is_some()),
                 ("cpus", options.cpus.is_some()),

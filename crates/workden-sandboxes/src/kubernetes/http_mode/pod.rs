@@ -21,7 +21,7 @@ use super::{
         creation, errors, names,
         pod::{PodChoice, PodSettings, WhenStopped},
         reach::{self, Reach},
-        starting,
+        starting::{self, Presence},
     },
     HttpMode,
     connector::PodConnector,
@@ -156,6 +156,10 @@ impl HttpPod {
                 let _ = self.name.set(name.clone());
                 return Ok((name.clone(), pod, false));
             }
+            // The builder refuses it, too.
+            PodChoice::Claimed(_) => {
+                return Err(Error::new(ErrorKind::Unsupported, "`pool` is not supported with the HTTP mode"));
+            }
         };
         let name = match (self.name.get(), named) {
             (Some(name), _) | (None, Some(name)) => name.clone(),
@@ -178,7 +182,7 @@ impl HttpPod {
                 .hint("it was created for another mode: use that, or another name")
         })?;
         let deadline = Instant::now() + self.settings.times.start;
-        starting::running(&self.cluster, name, self.settings.times).await?;
+        starting::running(&self.cluster, name, self.settings.times, Presence::Now).await?;
         let name: Arc<str> = name.into();
         loop {
             let mut why = String::new();

@@ -43,7 +43,9 @@ enum Owner {
 pub(super) async fn open(sessions: &ClusterSessions, session: &SessionId, idle: Duration) -> Result<ClusterSession> {
     if sessions.launcher().pool_name().is_some() {
         let sentence = "`pool` is not supported with records in the cluster";
-        return Err(Error::new(ErrorKind::Unsupported, sentence).hint("leave out `pool`, and use `spares` of the manager"));
+        return Err(
+            Error::new(ErrorKind::Unsupported, sentence).hint("leave out `pool`, and use `spares` of the manager")
+        );
     }
     let mut is_new = false;
     for attempt in 0..ATTEMPTS {
