@@ -43,7 +43,7 @@ pub(crate) fn run(command: &[&str]) -> Outcome {
 pub(crate) fn test() -> Outcome {
     needs::provide(needs::KUBERNETES)?;
     let cluster = prepare(keeper::Form::Short)?;
-    workspace::linted_cargo(&["test", "--package", "workden-cli", "--test", "kubernetes"], &cluster.environment)
+    workspace::linted_cargo(&["test", "--workspace", "--test", "kubernetes"], &cluster.environment)
 }
 
 /// Builds the programs of a cluster, unless one is given or they are built.
