@@ -11,7 +11,7 @@ use workden_sandboxes::{
     kubernetes::{Cluster, KubernetesLauncher, KubernetesSandboxBuilder, WhenStopped},
 };
 
-use crate::places::{BUSYBOX, Namespace, apply, builder, cluster_file, kubectl};
+use crate::places::{BUSYBOX, Namespace, apply, builder, kubeconfig, kubectl};
 
 /// Creates a namespace with a pool of this many pods, and waits until they are ready.
 fn pool(test: &str, pods: usize) -> Namespace {
@@ -191,7 +191,7 @@ async fn the_service_account_of_the_overlay_is_enough_for_sessions_of_a_pool() {
     let token = namespace.kubectl(&["create", "token", "workden"]);
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("kubeconfig");
-    fs::copy(cluster_file(), &file).unwrap();
+    fs::copy(kubeconfig(), &file).unwrap();
     let config = |words: &[&str]| {
         let mut all = vec!["--kubeconfig", file.to_str().unwrap(), "config"];
         all.extend(words);
