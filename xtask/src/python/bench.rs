@@ -9,7 +9,8 @@ use super::{environment_for, home, native, test_environment, text, whole_path};
 use crate::{Outcome, keeper, kubernetes, workspace::succeed};
 
 pub(crate) fn run(arguments: &[&str]) -> Outcome {
-    compare("run.py", arguments, &[])
+    let program = whole_path(&keeper::build_command_line()?)?;
+    compare("run.py", arguments, &[("WORKDEN_PROGRAM", text(&program))])
 }
 
 /// Compares pods, in a cluster of tests.
@@ -22,7 +23,6 @@ fn compare(script: &str, arguments: &[&str], environment: &[(&'static str, Strin
     let ours = test_environment()?;
     let theirs = environment_for("reference", "bench/requirements-reference.txt")?;
     native::module(keeper::Form::Shipped)?;
-    let program = whole_path(&keeper::build_command_line()?)?;
     let ground = home()?.join("bench");
     fs::create_dir_all(&ground).map_err(|error| format!("cannot create {}: {error}", ground.display()))?;
     let mut bench = Command::new(&ours);
@@ -34,7 +34,6 @@ fn compare(script: &str, arguments: &[&str], environment: &[(&'static str, Strin
         .arg(&theirs)
         .args(arguments)
         .env("PYTHONPATH", text(&whole_path(&native::source())?))
-        .env("WORKDEN_PROGRAM", text(&program))
         .envs(environment.iter().map(|(name, value)| (name, value)));
     succeed(&mut bench)
 }
