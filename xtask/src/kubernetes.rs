@@ -5,7 +5,7 @@
 
 use std::{env, path::absolute, process::Command};
 
-use crate::{Outcome, docker, keeper, needs, workspace};
+use crate::{Outcome, docker, keeper, needs, python, workspace};
 
 /// The variable with the kubeconfig of a cluster for tests.
 const KUBECONFIG: &str = "WORKDEN_TEST_KUBECONFIG";
@@ -43,7 +43,8 @@ pub(crate) fn run(command: &[&str]) -> Outcome {
 pub(crate) fn test() -> Outcome {
     needs::provide(needs::KUBERNETES)?;
     let cluster = prepare(keeper::Form::Short)?;
-    workspace::linted_cargo(&["test", "--workspace", "--test", "kubernetes"], &cluster.environment)
+    workspace::linted_cargo(&["test", "--workspace", "--test", "kubernetes"], &cluster.environment)?;
+    python::some(&["-m", "kubernetes"], &cluster.environment)
 }
 
 /// Builds the programs of a cluster, unless one is given or they are built.

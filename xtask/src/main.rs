@@ -92,7 +92,7 @@ fn main() -> ExitCode {
         ["python"] => python::whole(&[]),
         ["wheel"] => python::wheel::run(keeper::Form::Shipped),
         ["wheel", "--short"] => python::wheel::run(keeper::Form::Short),
-        ["python", "--", arguments @ ..] => python::some(arguments),
+        ["python", "--", arguments @ ..] => python::some(arguments, &[]),
         ["bench"] => {
             Err("which benchmark? files, policy, linux, docker, kubernetes, tools, python or race\nhint: cargo xtask bench files"
                 .to_owned())

@@ -52,8 +52,8 @@ pub(crate) fn whole(environment: &[(&'static str, String)]) -> Outcome {
 }
 
 /// Runs some tests, selected by pytest arguments.
-pub(crate) fn some(arguments: &[&str]) -> Outcome {
-    prepare(&[])?.run(&[&["pytest"], arguments].concat())
+pub(crate) fn some(arguments: &[&str], environment: &[(&'static str, String)]) -> Outcome {
+    prepare(environment)?.run(&[&["pytest"], arguments].concat())
 }
 
 fn prepare(environment: &[(&'static str, String)]) -> Outcome<Ready> {
