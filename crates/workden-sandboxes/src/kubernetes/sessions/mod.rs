@@ -1,7 +1,7 @@
 //! `ClusterSessions`: sessions whose records are in the cluster, so that any number of processes share them.
 //!
 //! A session has a Lease and a pod. The Lease is created first, and names the pod: a process that finds it uses that
-//! pod, and creates the pod if nobody has. It belongs to the pod, so the cluster deletes it with the pod.
+//! pod, and creates the pod if no process has. It belongs to the pod, so the cluster deletes it with the pod.
 //!
 //! Invariant: every step can be repeated by another process. A process that is killed leaves a session that the next
 //! one completes, or that the next [`reap`](ClusterSessions::reap) removes.

@@ -36,7 +36,7 @@ enum Attempt {
 enum Owner {
     Session,
     /// It is a spare pod.
-    Nobody,
+    NoSession,
     Another,
 }
 
@@ -114,11 +114,11 @@ async fn enter(sessions: &ClusterSessions, lease: &SessionLease, idle: Duration)
     let attached = match sessions.pod_of(lease).await? {
         None if lease.pod_uid.is_none() && lease.pod == own_name => make(sessions, lease, idle).await,
         Some(found) if !matches!(PodState::of(&found), PodState::Ended(_)) => match owner_of(sessions, &found, lease) {
-            // Nobody may have launched its keeper yet.
+            // Its keeper may not have been launched yet.
             Owner::Session if lease.pod == own_name => make(sessions, lease, idle).await,
             Owner::Session => attach(sessions, &found).await,
-            Owner::Nobody if claim(sessions, &found, &lease.session).await? => attach(sessions, &found).await,
-            Owner::Nobody => return Ok(Attempt::Again),
+            Owner::NoSession if claim(sessions, &found, &lease.session).await? => attach(sessions, &found).await,
+            Owner::NoSession => return Ok(Attempt::Again),
             Owner::Another => return forget(sessions, lease).await,
         },
         Some(ended) => {
@@ -166,7 +166,7 @@ fn owner_of(sessions: &ClusterSessions, found: &Pod, lease: &SessionLease) -> Ow
     let label = |name: &str| found.metadata.labels.as_ref().and_then(|all| all.get(name).cloned());
     match label(labels::SESSION) {
         Some(hash) if hash == sessions.hash(&lease.session) => Owner::Session,
-        None if label(labels::SPARE).is_some() => Owner::Nobody,
+        None if label(labels::SPARE).is_some() => Owner::NoSession,
         _ => Owner::Another,
     }
 }

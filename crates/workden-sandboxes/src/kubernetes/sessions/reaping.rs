@@ -81,7 +81,7 @@ async fn is_used(sessions: &ClusterSessions, pod: &Pod, most: Duration) -> bool 
     matches!(timeout(ANSWER_TIME, asked).await, Ok(Ok(usage)) if usage.jobs > 0 || usage.idle < most)
 }
 
-/// Removes pods that have ended, and pods and leases that nobody has completed in time. Returns how many.
+/// Removes pods that have ended, and pods and leases that no process has completed in time. Returns how many.
 async fn remove_leftovers(
     sessions: &ClusterSessions,
     leases: &[SessionLease],
