@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The permissions that doctor checks: the resource, the verb, and the verdict without it.
-const PERMISSIONS: [(&str, &str, &str); 20] = [
+const PERMISSIONS: [(&str, &str, &str); 19] = [
     ("pods", "create", "none"),
     ("pods", "get", "none"),
     ("pods", "list", "none"),
@@ -28,7 +28,6 @@ const PERMISSIONS: [(&str, &str, &str); 20] = [
     ("leases", "get", "partial"),
     ("leases", "list", "partial"),
     ("leases", "watch", "partial"),
-    ("leases", "update", "partial"),
     ("leases", "patch", "partial"),
     ("leases", "delete", "partial"),
 ];

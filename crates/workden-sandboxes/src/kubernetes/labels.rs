@@ -18,6 +18,10 @@ pub(super) const SESSION_ID: &str = "workden.dev/session-id";
 /// The hash of a pod's options, as an annotation: with other options it is another pod.
 pub(super) const MADE_OF: &str = "workden.dev/made-of";
 
+/// Where the record of a pod's session is. Pods without this label belong to processes that keep their own records.
+pub(super) const RECORD: &str = "workden.dev/record";
+/// The value of that label for a record in the cluster.
+pub(super) const LEASE: &str = "lease";
 /// A pod without a session, and whether its keeper runs.
 pub(super) const SPARE: &str = "workden.dev/spare";
 /// The value of that label while the pod starts.

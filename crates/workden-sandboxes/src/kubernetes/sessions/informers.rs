@@ -33,13 +33,16 @@ impl Informers {
     /// Starts the watches, and waits for the first lists.
     pub(super) async fn start(cluster: &Cluster, owner: &str) -> Result<Self> {
         let of_owner = watcher::Config::default().labels(&format!("{}={owner}", labels::OWNER));
+        // Other processes of the same owner may keep the records of their pods elsewhere.
+        let recorded = format!("{}={owner},{}={}", labels::OWNER, labels::RECORD, labels::LEASE);
+        let recorded = watcher::Config::default().labels(&recorded);
         let pods_changed = Arc::new(Notify::new());
         let (leases, watching_leases) =
-            watch(cluster.api().await?, of_owner.clone(), Arc::new(Notify::new()), |lease: &mut Lease| {
+            watch(cluster.api().await?, of_owner, Arc::new(Notify::new()), |lease: &mut Lease| {
                 lease.metadata.managed_fields = None;
             });
         let (pods, watching_pods) =
-            watch(cluster.pods().await?, of_owner, Arc::clone(&pods_changed), |pod: &mut Pod| {
+            watch(cluster.pods().await?, recorded, Arc::clone(&pods_changed), |pod: &mut Pod| {
                 // Ten thousand specifications would need most of the memory.
                 pod.metadata.managed_fields = None;
                 pod.spec = None;

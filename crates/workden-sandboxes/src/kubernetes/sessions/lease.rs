@@ -16,7 +16,7 @@ use kube::{
     api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions},
 };
 use serde_json::json;
-use workden_core::Result;
+use workden_core::{Error, ErrorKind, Result};
 
 use crate::{
     kubernetes::{cluster::patiently, errors, labels, names},
@@ -80,7 +80,10 @@ impl SessionLease {
     pub(super) async fn read(leases: &Api<Lease>, owner: &str, session: &SessionId) -> Result<Option<Self>> {
         let name = names::of_lease(owner, session);
         match patiently(|| leases.get_opt(&name)).await {
-            Ok(found) => Ok(found.as_ref().and_then(Self::of)),
+            Ok(found) => match found.as_ref().and_then(Self::of) {
+                Some(lease) if lease.session != *session => Err(same_hash(session, &lease.session)),
+                lease => Ok(lease),
+            },
             Err(error) => Err(errors::failed(&format!("read the lease `{name}`"), &error)),
         }
     }
@@ -167,6 +170,12 @@ impl SessionLease {
     pub(super) fn idle_at(&self, now: Timestamp) -> Duration {
         Duration::try_from(now.duration_since(self.used)).unwrap_or_default()
     }
+}
+
+/// Two ids can be made to have the same hash, at great expense.
+fn same_hash(session: &SessionId, other: &SessionId) -> Error {
+    let sentence = format!("the sessions `{session}` and `{other}` cannot exist at the same time");
+    Error::new(ErrorKind::Conflict, sentence).hint("use another id")
 }
 
 /// The API server accepts whole seconds, and at least one.

@@ -149,7 +149,7 @@ async fn forget(sessions: &ClusterSessions, lease: &SessionLease) -> Result<Atte
 /// Creates the pod of a session, or uses the existing one of its name.
 async fn make(sessions: &ClusterSessions, lease: &SessionLease, idle: Duration) -> Result<KubernetesSandbox> {
     let order = LaunchRequest { session: Some(lease.session.clone()), idle: Some(idle), ..LaunchRequest::default() };
-    let sandbox = sessions.launcher().builder(&order)?.build()?;
+    let sandbox = sessions.launcher().builder(&order)?.label(labels::RECORD, labels::LEASE).build()?;
     sandbox.start().await?;
     Ok(sandbox)
 }

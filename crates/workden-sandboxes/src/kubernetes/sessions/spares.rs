@@ -77,6 +77,7 @@ async fn fill(sessions: &ClusterSessions, ready: usize) -> Result<()> {
 async fn make(sessions: &ClusterSessions, name: String) -> Result<()> {
     let launcher = sessions.launcher();
     let builder = launcher.builder(&LaunchRequest::default())?.pod_name(&name).label(labels::SPARE, labels::MAKING);
+    let builder = builder.label(labels::RECORD, labels::LEASE);
     builder.build()?.start().await?;
     let pods = sessions.cluster().pods().await?;
     loop {
