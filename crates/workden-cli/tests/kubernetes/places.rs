@@ -6,6 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
+use tempfile::NamedTempFile;
 use workden_sandboxes::{
     ContainerKeepers,
     kubernetes::{Cluster, KubernetesSandbox, KubernetesSandboxBuilder},
@@ -63,6 +64,16 @@ pub(crate) fn apply(objects: &str) {
         .unwrap();
     kubectl.stdin.take().unwrap().write_all(objects.as_bytes()).unwrap();
     assert!(kubectl.wait().unwrap().success(), "cannot apply {objects}");
+}
+
+/// Returns a kubeconfig of the prepared cluster with these credentials.
+pub(crate) fn with_token(token: &str) -> NamedTempFile {
+    let file = NamedTempFile::new().unwrap();
+    std::fs::copy(kubeconfig(), &file).unwrap();
+    let named = file.path().to_str().unwrap();
+    kubectl(&["--kubeconfig", named, "config", "set-credentials", "limited", "--token", token]);
+    kubectl(&["--kubeconfig", named, "config", "set-context", "--current", "--user", "limited"]);
+    file
 }
 
 /// A namespace of one test. It is deleted with everything in it when this value is dropped.

@@ -1,9 +1,6 @@
 //! Pods of a SandboxWarmPool, with the controller of agent-sandbox and the overlay that operators apply.
 
-use std::{
-    fs,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use workden_core::{Error, ErrorKind, Sandbox, sandbox::ExecuteRequest};
 use workden_sandboxes::{
@@ -11,7 +8,7 @@ use workden_sandboxes::{
     kubernetes::{Cluster, KubernetesLauncher, KubernetesSandboxBuilder, WhenStopped},
 };
 
-use crate::places::{BUSYBOX, Namespace, apply, builder, kubeconfig, kubectl};
+use crate::places::{BUSYBOX, Namespace, apply, builder, with_token};
 
 /// Creates a namespace with a pool of this many pods, and waits until they are ready.
 fn pool(test: &str, pods: usize) -> Namespace {
@@ -189,17 +186,8 @@ async fn pools_that_cannot_serve_are_errors_in_the_clusters_words() {
 async fn the_service_account_of_the_overlay_is_enough_for_sessions_of_a_pool() {
     let namespace = pool("pool-sessions", 2);
     let token = namespace.kubectl(&["create", "token", "workden"]);
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("kubeconfig");
-    fs::copy(kubeconfig(), &file).unwrap();
-    let config = |words: &[&str]| {
-        let mut all = vec!["--kubeconfig", file.to_str().unwrap(), "config"];
-        all.extend(words);
-        kubectl(&all)
-    };
-    config(&["set-credentials", "limited", "--token", &token]);
-    config(&["set-context", "--current", "--user", "limited"]);
-    let cluster = || Cluster::kubeconfig(&file).namespace(&namespace.0);
+    let file = with_token(&token);
+    let cluster = || Cluster::kubeconfig(file.path()).namespace(&namespace.0);
     let launcher = || KubernetesLauncher::new(builder().cluster(cluster()).pool("workden"), "me").unwrap();
     let order = LaunchRequest { session: Some("user_1".parse().unwrap()), ..LaunchRequest::default() };
     let first = launcher().create(&order).await.unwrap();

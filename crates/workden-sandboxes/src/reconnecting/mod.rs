@@ -167,6 +167,10 @@ impl<C: Connector> ReconnectingSandbox<C> {
             Err(why) if remote.was_lost(why).await => {}
             _ => return Some(answer),
         }
+        // A sandbox that was stopped here may look alive for a moment.
+        if let Some(over) = self.at().over.clone() {
+            return Some(Err(over));
+        }
         // A broken stream does not carry a reason.
         let why = match timeout(LOOK_TIME, self.connector.look()).await {
             Ok(Ok(())) => match std::mem::replace(again, Again::Never) {
