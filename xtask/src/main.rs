@@ -78,6 +78,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["test"] => steps::run(steps::FULL),
         ["test", "--fast"] => steps::run(steps::FAST),
+        ["test", "--kubernetes"] => steps::run(steps::CLUSTER),
         ["prepare"] => steps::prepare(),
         ["tidy"] => tidy::run(),
         ["deny"] => deny::run(),

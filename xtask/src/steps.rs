@@ -66,9 +66,10 @@ pub(crate) const FULL: &[Step] = &[
     Step { name: "race", action: Action::Built("workden-bench", &["race", "--seconds", "12"]) },
     Step { name: "differential", action: Action::Cargo(DIFFERENTIAL) },
     Step { name: "fuzz", action: Action::Built("workden-fuzz", &["--seconds", "12"]) },
-    // Last: a cluster that must be built is built beside all other steps.
-    Step { name: "kubernetes", action: Action::Kubernetes },
 ];
+
+/// The tests that need a cluster.
+pub(crate) const CLUSTER: &[Step] = &[Step { name: "kubernetes", action: Action::Kubernetes }];
 
 /// Packages every crate that is meant to be published. The `build` step has compiled them.
 const PUBLISH: &[&str] = &[
@@ -122,7 +123,6 @@ const FAST_TESTS: &[&str] = &[
 #[derive(Default)]
 struct Made {
     preparing: Option<Background>,
-    building_cluster: Option<Background>,
     services: Option<Prepared>,
 }
 
@@ -162,7 +162,6 @@ fn act(action: &Action, made: &mut Made) -> Outcome {
         Action::StartPreparing => {
             needs::provide(needs::TOOLCHAIN)?;
             made.preparing = Some(background::start(&["prepare"])?);
-            made.building_cluster = Some(background::start(&["build-cluster"])?);
             Ok(())
         }
         Action::FinishPreparing => made.preparing.take().map_or(Ok(()), Background::finish),
@@ -174,10 +173,7 @@ fn act(action: &Action, made: &mut Made) -> Outcome {
         Action::Wheel => python::wheel::run(keeper::Form::Short),
         Action::Cargo(arguments) => workspace::linted_cargo(arguments, made.environment()),
         Action::Built(program, arguments) => workspace::built(program, arguments),
-        Action::Kubernetes => {
-            made.building_cluster.take().map_or(Ok(()), Background::finish)?;
-            kubernetes::test()
-        }
+        Action::Kubernetes => kubernetes::test(),
         #[cfg(test)]
         Action::Call(call) => call(),
     }
@@ -232,7 +228,6 @@ mod tests {
         let place = |wanted: &str| FULL.iter().position(|step| step.name == wanted).unwrap();
         assert!(place("prepare") < place("prepared") && place("prepared") < place("docker"));
         assert!(place("keeper") < place("docker") && place("docker") < place("tests"));
-        assert_eq!(place("kubernetes"), FULL.len() - 1, "the cluster is built beside the other steps");
         assert!(place("docker") < place("python") && place("build") < place("race"));
         let starts = |step: &Step| {
             matches!(step.action, Action::Docker | Action::Keeper | Action::StartPreparing | Action::Kubernetes)
