@@ -32,6 +32,8 @@ cargo xtask <command>
   test            Run everything that must pass before a change is merged, as CI does. Installs missing packages
                   (as root on Debian; elsewhere it lists them and stops). 24 minutes on two cores the first time.
   test --fast     Run rustfmt, clippy and the quick tests. Installs nothing.
+  test --kubernetes
+                  Run the tests that need a cluster, which is started for them. About 10 minutes on two cores.
   tidy            Run rustfmt, clippy and the checks on our own text: module docs, word list, machine paths,
                   registries, file length, and that ARCHITECTURE.md names only existing symbols.
   deny            Check licences, advisories and duplicate versions of the dependencies with cargo-deny.
@@ -66,7 +68,7 @@ cargo xtask <command>
                   macos-x86_64 and macos-aarch64, and the keepers for containers. Cross-compiles with zig.
   emulated        Run the tests of files, search and the keeper on aarch64, under qemu-user (as root).
   prepare         Install and download everything that `test` uses, and compile nothing. `test` starts it itself.
-  build-cluster   Build the programs of the cluster that `kubernetes` starts. `test` starts it itself.
+  build-cluster   Build the programs of the cluster that `kubernetes` starts.
   help            Print this text.
 
 A step of `test` is a line in xtask/src/steps.rs; a package that it needs is a line in xtask/src/needs.rs.

@@ -180,7 +180,7 @@ def test_a_pod_that_cannot_start_says_why(make: Make) -> None:
     with pytest.raises(RuntimeError, match="cannot start: ErrImage|cannot start: ImagePull"):
         make("workden-test/none:1").start()
     with pytest.raises(RuntimeError, match="serviceaccount"):
-        make(service_account_name="nobody").start()
+        make(service_account_name="missing").start()
 
 
 @pytest.mark.parametrize("mode", ["keeper", "http"])

@@ -76,8 +76,8 @@ impl FaultyProxy {
         let text = serde_json::json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "faulty",
             "clusters": [{"name": "faulty", "cluster": {"server": format!("http://{address}")}}],
-            "users": [{"name": "nobody", "user": {}}],
-            "contexts": [{"name": "faulty", "context": {"cluster": "faulty", "user": "nobody"}}],
+            "users": [{"name": "without-credentials", "user": {}}],
+            "contexts": [{"name": "faulty", "context": {"cluster": "faulty", "user": "without-credentials"}}],
         });
         std::fs::write(&kubeconfig, text.to_string()).unwrap();
         tokio::spawn(serve(listener, Arc::clone(&shared)));
