@@ -32,7 +32,7 @@ use crate::{
     offline,
     supervisor::{Owner, SandboxTies},
     sys::{
-        confine::{CloneSide, clone_process, close_inherited, new},
+        confine::{CloneSide, clone_process, close_inherited, hold_ending_signals, new, release_ending_signals},
         exit_now,
     },
 };
@@ -73,6 +73,8 @@ fn enter_from(
     owner: Option<Pid>,
     directory: Option<PathBuf>,
 ) -> Result<KeeperConfig, Error> {
+    // From here on this process makes what has to be removed again, so no signal may end it before it supervises.
+    hold_ending_signals().map_err(|errno| errors::refused("hold signals", errno))?;
     if confinement.level == Level::Landlock {
         return landlock_level::enter(confinement, owner, directory);
     }
@@ -80,6 +82,8 @@ fn enter_from(
     match begin(confinement, Purpose::Keeper)? {
         SetupSide::Inside(inside) => {
             drop(owner);
+            // Best effort: PID 1 of a namespace gets no signal that it does not handle.
+            let _ = release_ending_signals();
             Ok(inside.finish(confinement, Purpose::Keeper).0)
         }
         SetupSide::Outside(outside) => {

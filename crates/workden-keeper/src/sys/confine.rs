@@ -195,6 +195,26 @@ pub(crate) fn close_inherited() {
 
 /// Blocks the signals that end a program, and returns a descriptor that delivers them.
 pub(crate) fn ending_signals() -> Result<OwnedFd> {
+    let set = change_ending_signals(libc::SIG_BLOCK)?;
+    // SAFETY: the set is valid, and the new descriptor has no other owner.
+    unsafe {
+        let descriptor: RawFd = libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+        done(descriptor.into())?;
+        Ok(OwnedFd::from_raw_fd(descriptor))
+    }
+}
+
+/// Blocks the signals that end a program: one that arrives waits for [`ending_signals`].
+pub(crate) fn hold_ending_signals() -> Result<()> {
+    change_ending_signals(libc::SIG_BLOCK).map(drop)
+}
+
+/// Unblocks the signals that end a program, in a child whose parent holds them.
+pub(crate) fn release_ending_signals() -> Result<()> {
+    change_ending_signals(libc::SIG_UNBLOCK).map(drop)
+}
+
+fn change_ending_signals(how: libc::c_int) -> Result<libc::sigset_t> {
     // SAFETY: a signal set is plain data, emptied before use; the calls read it and touch nothing
     // else of ours.
     unsafe {
@@ -203,10 +223,8 @@ pub(crate) fn ending_signals() -> Result<OwnedFd> {
         for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT] {
             libc::sigaddset(&raw mut set, signal);
         }
-        done(libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()).into())?;
-        let descriptor: RawFd = libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
-        done(descriptor.into())?;
-        Ok(OwnedFd::from_raw_fd(descriptor))
+        done(libc::sigprocmask(how, &raw const set, std::ptr::null_mut()).into())?;
+        Ok(set)
     }
 }
 

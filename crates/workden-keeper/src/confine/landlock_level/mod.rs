@@ -38,7 +38,7 @@ use crate::{
     offline,
     supervisor::{self, Leftovers},
     sys::{
-        confine::{CloneSide, clone_process, landlock_version},
+        confine::{CloneSide, clone_process, landlock_version, release_ending_signals},
         exit_now,
     },
 };
@@ -79,6 +79,8 @@ pub(super) fn enter(
     match cloned {
         Ok(CloneSide::Child) => {
             drop((here, owner));
+            // Best effort: a keeper that holds them is ended by its supervisor all the same.
+            let _ = release_ending_signals();
             become_keeper(confinement, &places, user, &scratch)
                 .map(|domain| config(confinement, &places, &scratch, (group, enforced), domain))
                 .and_then(|config| there.ready().map(|()| config))
