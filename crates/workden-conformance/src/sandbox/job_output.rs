@@ -62,13 +62,13 @@ pub async fn a_read_is_bounded(sandbox: &dyn Sandbox) -> Outcome {
 
 /// An incomplete character is held back until its remaining bytes arrive.
 pub async fn a_character_is_not_split_between_reads(sandbox: &dyn Sandbox) -> Outcome {
-    let line = r"printf 'a\303'; : > half; while [ ! -e go ]; do sleep 0.05; done; printf '\251b'";
+    let line = r"printf 'a\303'; : > half; while [ ! -e second-half ]; do sleep 0.05; done; printf '\251b'";
     let begun = job(sandbox, line).await?;
     until(sandbox, "[ -e half ]", AT_ONCE).await?;
     let read = JobRead::from(0).wait(AT_ONCE);
     let read = sandbox.read_job(&begun.id, &read).await?;
     equal("the first half", (read.text.as_str(), read.next), ("a", 1))?;
-    until(sandbox, ": > go", AT_ONCE).await?;
+    until(sandbox, ": > second-half", AT_ONCE).await?;
     equal("all of it", outcome(sandbox, &begun.id).await?.0, "aéb")?;
     let begun = job(sandbox, "printf aéééé").await?;
     outcome(sandbox, &begun.id).await?;
@@ -117,9 +117,9 @@ pub async fn without_a_wait_a_read_returns_at_once(sandbox: &dyn Sandbox) -> Out
 
 /// Output of background processes after the end of the job is kept.
 pub async fn the_output_of_what_a_job_left_behind_is_in_its_log(sandbox: &dyn Sandbox) -> Outcome {
-    let begun = job(sandbox, "(while [ ! -e go ]; do sleep 0.05; done; echo late) & echo early").await?;
+    let begun = job(sandbox, "(while [ ! -e late-line ]; do sleep 0.05; done; echo late) & echo early").await?;
     equal("until its end", outcome(sandbox, &begun.id).await?.0, "early\n")?;
-    until(sandbox, ": > go", AT_ONCE).await?;
+    until(sandbox, ": > late-line", AT_ONCE).await?;
     let started = Instant::now();
     while sandbox.read_job(&begun.id, &JobRead::from(6)).await?.text != "late\n" {
         ensure(started.elapsed() < AT_ONCE, "what was printed after the end of the job is not there")?;

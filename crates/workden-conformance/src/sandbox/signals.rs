@@ -64,12 +64,13 @@ pub async fn a_signal_reaches_the_group(sandbox: &dyn Sandbox) -> Outcome {
 
 /// A stopped process does nothing until it is continued.
 pub async fn a_stopped_process_goes_on_when_told(sandbox: &dyn Sandbox) -> Outcome {
-    let mut process = piped(sandbox, "echo $$ > pid; echo ready; while [ ! -e go ]; do :; done; echo went on").await?;
+    let mut process =
+        piped(sandbox, "echo $$ > stopped-pid; echo ready; while [ ! -e continued ]; do :; done; echo went on").await?;
     let mut printed = Printed::default();
     printed.until(&mut process.events, "ready\n").await?;
     process.control.signal(Signal::Stop).await?;
-    super::calls::until(sandbox, "grep -q '^State:.T' /proc/$(cat pid)/status", super::calls::AT_ONCE).await?;
-    prints(sandbox, ": > go; sleep 0.2; grep -c '^State:.T' /proc/$(cat pid)/status", "1\n").await?;
+    super::calls::until(sandbox, "grep -q '^State:.T' /proc/$(cat stopped-pid)/status", super::calls::AT_ONCE).await?;
+    prints(sandbox, ": > continued; sleep 0.2; grep -c '^State:.T' /proc/$(cat stopped-pid)/status", "1\n").await?;
     process.control.signal(Signal::Cont).await?;
     equal("the end", printed.finish(&mut process.events).await?, Ended::Exited(0))?;
     equal("what it printed", printed.output(), "ready\nwent on\n")

@@ -26,7 +26,8 @@ pub(super) async fn stop(daemon: &Daemon, id: &str) -> Result<()> {
 /// Daemons report a conflict or a wrong state then, shortly before the container disappears.
 pub(super) async fn remove(daemon: &Daemon, id: &str) -> Result<()> {
     let client = daemon.client().await?;
-    let began = Instant::now();
+    // A busy daemon can take long for its first answer, so the time starts with its first refusal.
+    let mut first_refusal = None;
     loop {
         let options = RemoveContainerOptions { force: true, v: true, ..RemoveContainerOptions::default() };
         let removed = {
@@ -38,6 +39,7 @@ pub(super) async fn remove(daemon: &Daemon, id: &str) -> Result<()> {
             Err(error) if errors::is_not_found(&error) => return Ok(()),
             Err(error) => {
                 let error = daemon.failed("remove a container", &error);
+                let began = *first_refusal.get_or_insert_with(Instant::now);
                 if error.kind() == ErrorKind::Unreachable || began.elapsed() > REMOVAL_TIME {
                     return Err(error);
                 }
