@@ -5,8 +5,11 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DeleteParams, PostParams, Preconditions};
-use tokio::time::{Instant, sleep};
+use kube::{
+    api::{DeleteParams, PostParams, Preconditions},
+    runtime::wait::{await_condition, conditions::is_deleted},
+};
+use tokio::time::{Instant, sleep, timeout};
 use workden_core::{Error, ErrorKind, Result};
 
 use super::{
@@ -19,6 +22,8 @@ use super::{
 
 /// How long a new namespace may lack its service account.
 const ACCOUNT_TIME: Duration = Duration::from_secs(5);
+/// How long a controller may take to delete a pod.
+const DELETION_TIME: Duration = Duration::from_secs(60);
 
 /// Creates the pod, or returns the existing one of this name, and whether it is new.
 pub(super) async fn create(cluster: &Cluster, plan: &PodPlan, name: &str, times: StartTimes) -> Result<(Pod, bool)> {
@@ -90,6 +95,19 @@ pub(super) async fn delete(cluster: &Cluster, name: &str, uid: &str) -> Result<(
         Ok(_) => Ok(()),
         Err(error) if matches!(errors::code(&error), Some(404 | 409)) => Ok(()),
         Err(error) => Err(errors::failed(&format!("delete the pod `{name}`"), &error)),
+    }
+}
+
+/// Waits until a controller has deleted a pod.
+pub(super) async fn deleted(cluster: &Cluster, name: &str, uid: &str) -> Result<()> {
+    match timeout(DELETION_TIME, await_condition(cluster.pods().await?, name, is_deleted(uid))).await {
+        Ok(_) => Ok(()),
+        Err(_) => {
+            let seconds = DELETION_TIME.as_secs();
+            let sentence = format!("waiting for the deletion of the pod `{name}` timed out after {seconds} s");
+            Err(Error::new(ErrorKind::TimedOut, sentence)
+                .hint(format!("`kubectl describe pod {name}` says what it waits for")))
+        }
     }
 }
 

@@ -17,6 +17,10 @@ pub(super) const SESSION: &str = "workden.dev/session";
 pub(super) const SESSION_ID: &str = "workden.dev/session-id";
 /// The hash of a pod's options, as an annotation: with other options it is another pod.
 pub(super) const MADE_OF: &str = "workden.dev/made-of";
+/// Whether the keeper of a shared pod was launched, as an annotation.
+pub(super) const LAUNCHED: &str = "workden.dev/launched";
+/// Whether workden has suspended the sandbox of a claim, as an annotation.
+pub(super) const SUSPENDED: &str = "workden.dev/suspended";
 
 /// Where the record of a pod's session is. Pods without this label belong to processes that keep their own records.
 pub(super) const RECORD: &str = "workden.dev/record";

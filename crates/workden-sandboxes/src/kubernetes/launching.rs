@@ -39,19 +39,19 @@ pub(super) enum KeeperSource {
     InPod,
 }
 
-/// Launches the keeper of a pod.
+/// Launches the keeper of a pod. A keeper that was launched before reports a conflict.
 pub(super) async fn launch(
     cluster: &Cluster,
     keepers: &ContainerKeepers,
     name: &str,
     plan: &LaunchPlan,
-) -> Result<Access> {
+    access: &Access,
+) -> Result<()> {
     let pods = cluster.pods().await?;
     let mut stream = match plan.keeper {
         KeeperSource::InPod => exec_stream::run(&pods, name, &plan::relay_words()).await?,
         KeeperSource::Streamed => install(&pods, keepers, name).await?,
     };
-    let (access, key) = Access::random()?;
     let told = Launch {
         protocol: PROTOCOL,
         target: LaunchTarget::Container {
@@ -63,11 +63,11 @@ pub(super) async fn launch(
             port: plan::PORT,
             token_sha256: TokenHash::of(&access.token).to_string(),
             certificate: access.certificate.clone(),
-            key,
+            key: access.key.clone(),
         }),
     };
     match send_launch(&mut stream, &told).await {
-        Ok(()) => Ok(access),
+        Ok(()) => Ok(()),
         // An answer of the keeper needs no explanation.
         Err(error) if error.kind() != ErrorKind::Gone => Err(error),
         Err(error) => Err(with_complaint(error, &stream.complaint().await)),

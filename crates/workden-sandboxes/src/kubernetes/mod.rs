@@ -30,6 +30,7 @@ mod exec_stream;
 mod http_client;
 mod http_mode;
 mod labels;
+mod launched;
 mod launcher;
 mod launching;
 mod names;

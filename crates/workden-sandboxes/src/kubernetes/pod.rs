@@ -10,9 +10,10 @@ use std::{
 };
 
 use async_trait::async_trait;
+use k8s_openapi::api::core::v1::Pod;
 use tokio::{
     sync::{Notify, OnceCell},
-    time::{Instant, sleep, timeout},
+    time::timeout,
 };
 use workden_core::{Error, ErrorKind, Result, Sandbox, limits, sandbox::Isolation};
 use workden_wire::RemoteSandbox;
@@ -21,7 +22,7 @@ use super::{
     access::Access,
     agent_sandbox::{self, Claim, ClaimPlan},
     cluster::{Cluster, patiently},
-    creation, errors,
+    creation, errors, launched,
     launching::{self, LaunchPlan},
     names,
     plan::PodPlan,
@@ -35,8 +36,6 @@ use crate::{container_keepers::ContainerKeepers, reconnecting::Connector};
 const STOP_TIME: Duration = limits::TERM_TIME.saturating_add(Duration::from_secs(3));
 /// How long a keeper may take from its installation to its first answer.
 const LAUNCH_TIME: Duration = Duration::from_secs(60);
-/// How long another process may take from the launch of a keeper to its Secret.
-const SECRET_TIME: Duration = Duration::from_secs(10);
 
 /// One pod.
 #[derive(Debug)]
@@ -166,13 +165,14 @@ impl SandboxPod {
             None => names::random()?,
         };
         let (pod, is_new) = creation::create(&self.cluster, plan, &name, self.settings.times).await?;
-        let uid = pod.metadata.uid.unwrap_or_default();
+        let uid = pod.metadata.uid.clone().unwrap_or_default();
         let launching = async {
-            if let Some(access) = self.known_access(&uid, sharing).await? {
-                return Ok(access);
+            // The keeper of a pod that another process has created may run already.
+            if launched::is_marked(&pod) {
+                return Access::agreed(&self.cluster, &name, &uid).await;
             }
-            starting::running(&self.cluster, &name, self.settings.times, Presence::Now).await?;
-            self.launched(&plan.launch(), &name, &uid, sharing).await
+            let pod = starting::running(&self.cluster, &name, self.settings.times, Presence::Now).await?;
+            self.launched(&plan.launch(), &pod, sharing).await
         };
         let launched = tokio::select! {
             launched = launching => launched,
@@ -195,11 +195,8 @@ impl SandboxPod {
         let attached = async {
             let pod = agent_sandbox::running_pod(&self.cluster, &claim, self.settings.times).await?;
             let source = agent_sandbox::template::keeper_source(&pod)?;
+            let access = self.launched(&plan.launch(source), &pod, sharing).await?;
             let (name, uid) = (pod.metadata.name.unwrap_or_default(), pod.metadata.uid.unwrap_or_default());
-            let access = match self.known_access(&uid, sharing).await? {
-                Some(access) => access,
-                None => self.launched(&plan.launch(source), &name, &uid, sharing).await?,
-            };
             Ok(Made { name, uid, access, claim: Some(claim.clone()) })
         };
         let attached = attached.await;
@@ -215,57 +212,46 @@ impl SandboxPod {
         let pod = patiently(|| pods.get_opt(name)).await;
         let pod = pod.map_err(|error| errors::failed(&format!("read the pod `{name}`"), &error))?;
         let missing = || Error::new(ErrorKind::Gone, format!("the sandbox is gone: its pod `{name}` was deleted"));
-        let uid = pod.ok_or_else(missing)?.metadata.uid.unwrap_or_default();
+        let pod = pod.ok_or_else(missing)?;
+        let uid = pod.metadata.uid.clone().unwrap_or_default();
         starting::why_gone(&self.cluster, name, &uid).await?;
-        match Access::read(&self.cluster, &uid).await? {
-            Some(access) => Ok(Made { name: name.to_owned(), uid, access, claim: None }),
-            None => Err(Error::new(ErrorKind::NotFound, format!("the pod `{name}` has no keeper of workden"))),
+        let unlaunched = || Error::new(ErrorKind::NotFound, format!("the pod `{name}` has no keeper of workden"));
+        if !launched::is_marked(&pod) {
+            return Err(unlaunched());
         }
+        let access = Access::read(&self.cluster, &uid).await?.ok_or_else(unlaunched)?;
+        Ok(Made { name: name.to_owned(), uid, access, claim: None })
     }
 
-    /// Returns the access to a keeper that another process has launched.
-    async fn known_access(&self, uid: &str, sharing: Sharing) -> Result<Option<Access>> {
-        match sharing {
-            Sharing::Shared => Access::read(&self.cluster, uid).await,
-            Sharing::Private => Ok(None),
+    /// Launches the keeper of a running pod, unless another process has, and returns the access to it.
+    async fn launched(&self, plan: &LaunchPlan, pod: &Pod, sharing: Sharing) -> Result<Access> {
+        let name = pod.metadata.name.as_deref().unwrap_or_default();
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let access = match sharing {
+            Sharing::Shared => Access::agreed(&self.cluster, name, uid).await?,
+            Sharing::Private => Access::random()?,
+        };
+        if launched::is_marked(pod) {
+            return Ok(access);
         }
-    }
-
-    /// Launches the keeper of a running pod, unless another process does, and returns the access to it.
-    async fn launched(&self, plan: &LaunchPlan, name: &str, uid: &str, sharing: Sharing) -> Result<Access> {
-        match timeout(LAUNCH_TIME, launching::launch(&self.cluster, &self.keepers, name, plan)).await {
-            Ok(Ok(access)) => {
-                if sharing == Sharing::Shared {
-                    access.share(&self.cluster, name, uid).await?;
-                }
-                Ok(access)
-            }
-            // Another process was faster.
-            Ok(Err(error)) if sharing == Sharing::Shared && error.kind() == ErrorKind::Conflict => {
-                self.shared_access(name, uid).await
-            }
-            Ok(Err(error)) => Err(starting::why_gone(&self.cluster, name, uid).await.err().unwrap_or(error)),
+        let launch = launching::launch(&self.cluster, &self.keepers, name, plan, &access);
+        let error = match timeout(LAUNCH_TIME, launch).await {
+            Ok(Ok(())) => None,
+            // Another process was faster, with the same access.
+            Ok(Err(error)) if sharing == Sharing::Shared && error.kind() == ErrorKind::Conflict => None,
+            Ok(Err(error)) => Some(error),
             Err(_) => {
                 let sentence = format!("starting the keeper in `{name}` timed out after {} s", LAUNCH_TIME.as_secs());
-                let error = Error::new(ErrorKind::TimedOut, sentence);
-                Err(starting::why_gone(&self.cluster, name, uid).await.err().unwrap_or(error))
+                Some(Error::new(ErrorKind::TimedOut, sentence))
             }
+        };
+        if let Some(error) = error {
+            return Err(starting::why_gone(&self.cluster, name, uid).await.err().unwrap_or(error));
         }
-    }
-
-    /// Waits for the Secret of a keeper that another process has launched.
-    async fn shared_access(&self, name: &str, uid: &str) -> Result<Access> {
-        let began = Instant::now();
-        loop {
-            if let Some(access) = Access::read(&self.cluster, uid).await? {
-                return Ok(access);
-            }
-            if began.elapsed() > SECRET_TIME {
-                let sentence = format!("the pod `{name}` was launched by a process that has exited");
-                return Err(Error::new(ErrorKind::Gone, sentence).hint("release the session, and create it again"));
-            }
-            sleep(Duration::from_millis(50)).await;
+        if sharing == Sharing::Shared {
+            launched::mark(&self.cluster, name, uid).await?;
         }
+        Ok(access)
     }
 
     fn way(&self) -> Option<Reach> {
@@ -306,13 +292,19 @@ impl Connector for SandboxPod {
 
     async fn end(&self, remote: Option<RemoteSandbox>) -> Result<()> {
         let Some(made) = self.made.get() else { return Ok(()) };
+        let suspended = made.claim.as_ref().filter(|_| self.settings.when_stopped == WhenStopped::Keep);
+        if let Some(claim) = suspended {
+            // Before the keeper exits: a sandbox whose pod ends by itself is over for its controller.
+            agent_sandbox::suspend(&self.cluster, claim, &made.name).await?;
+        }
         if let Some(remote) = remote {
             // The pod is deleted whatever the keeper answers.
             let _ = timeout(STOP_TIME, remote.stop()).await;
         }
-        match (self.settings.when_stopped, &made.claim) {
+        match (self.settings.when_stopped, suspended) {
             (WhenStopped::Delete, _) => made.release(&self.cluster).await?,
-            (WhenStopped::Keep, Some(_)) => agent_sandbox::suspend(&self.cluster, &made.name).await?,
+            // A sandbox that is resumed before its controller has deleted the pod would get that pod again.
+            (WhenStopped::Keep, Some(_)) => creation::deleted(&self.cluster, &made.name, &made.uid).await?,
             (WhenStopped::Keep, None) => {}
         }
         self.ended.store(true, Ordering::Relaxed);

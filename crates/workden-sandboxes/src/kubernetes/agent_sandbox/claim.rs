@@ -137,25 +137,39 @@ impl Claim {
     }
 }
 
-/// Suspends or resumes a sandbox. A suspended one has no pod, and keeps its volumes.
-pub(in super::super) async fn set_mode(cluster: &Cluster, sandbox: &str, mode: OperatingMode) -> Result<()> {
+/// Suspends the sandbox of a claim: its pod is deleted, and its volumes stay.
+///
+/// The claim is marked first. The controller reports the end of the pod before it reports the suspension, and another
+/// process would take the claim for one that has ended.
+pub(in super::super) async fn suspend(cluster: &Cluster, claim: &Claim, sandbox: &str) -> Result<()> {
+    mark(cluster, claim, Some("true")).await?;
+    set_mode(cluster, sandbox, "suspend", "Suspended").await
+}
+
+/// Resumes the suspended sandbox of a claim: it gets a new pod.
+pub(super) async fn resume(cluster: &Cluster, claim: &Claim, sandbox: &str) -> Result<()> {
+    set_mode(cluster, sandbox, "resume", "Running").await?;
+    mark(cluster, claim, None).await
+}
+
+async fn set_mode(cluster: &Cluster, sandbox: &str, what: &str, mode: &str) -> Result<()> {
     let sandboxes = resources::sandboxes(cluster).await?;
-    let (what, word) = match mode {
-        OperatingMode::Running => ("resume", "Running"),
-        OperatingMode::Suspended => ("suspend", "Suspended"),
-    };
-    let (params, patch) = (PatchParams::default(), Patch::Merge(json!({"spec": {"operatingMode": word}})));
+    let (params, patch) = (PatchParams::default(), Patch::Merge(json!({"spec": {"operatingMode": mode}})));
     match patiently(|| sandboxes.patch(sandbox, &params, &patch)).await {
         Ok(_) => Ok(()),
         Err(error) => Err(errors::failed(&format!("{what} the sandbox `{sandbox}`"), &error)),
     }
 }
 
-/// Whether a sandbox has a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum OperatingMode {
-    Running,
-    Suspended,
+/// Sets or removes the mark of a suspended claim.
+async fn mark(cluster: &Cluster, claim: &Claim, value: Option<&str>) -> Result<()> {
+    let claims = resources::claims(cluster).await?;
+    let patch = json!({"metadata": {"uid": claim.uid, "annotations": {labels::SUSPENDED: value}}});
+    let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
+    match patiently(|| claims.patch(&claim.name, &params, &patch)).await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(errors::failed(&format!("mark the claim `{}`", claim.name), &error)),
+    }
 }
 
 /// Returns the claims with these labels.

@@ -1,7 +1,7 @@
 //! The state of a claim, as the controller of agent-sandbox reports it in the condition `Ready`.
 
 use super::resources::{Condition, SandboxClaim};
-use crate::kubernetes::errors;
+use crate::kubernetes::{errors, labels};
 
 /// The state of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,11 @@ impl ClaimState {
         }
         let status = claim.status.clone().unwrap_or_default();
         let name = status.sandbox.name;
+        let is_suspended = claim.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(labels::SUSPENDED));
+        // workden has suspended it. The controller reports its own view of that later.
+        if is_suspended && !name.is_empty() {
+            return Self::Suspended(name);
+        }
         let Some(ready) = ready(&status.conditions) else {
             return Self::bound_or_waiting(name, "the controller of agent-sandbox has not answered".to_owned());
         };
@@ -90,6 +95,18 @@ mod tests {
         assert_eq!(state("", "WarmPoolNotFound", "no `p`"), ClaimState::Missing(said("no `p`")));
         assert_eq!(state("s", "PodFailed", "Pod failed"), ClaimState::Over(said("PodFailed: Pod failed")));
         assert_eq!(state("s", "ReconcilerError", "quota"), ClaimState::Failing(said("ReconcilerError: quota")));
+        let mut marked = json!({
+            "metadata": {"name": "c", "annotations": {labels::SUSPENDED: "true"}},
+            "spec": {"warmPoolRef": {"name": "p"}},
+            "status": {
+                "conditions": [{"type": "Ready", "status": "False", "reason": "PodSucceeded"}],
+                "sandbox": {"name": "s"},
+            },
+        });
+        let claim = |json: &serde_json::Value| ClaimState::of(&serde_json::from_value(json.clone()).unwrap());
+        assert_eq!(claim(&marked), ClaimState::Suspended(said("s")));
+        marked["metadata"]["annotations"] = json!({});
+        assert_eq!(claim(&marked), ClaimState::Over(said("PodSucceeded: ")));
         let new = json!({"metadata": {"name": "c"}, "spec": {"warmPoolRef": {"name": "p"}}});
         assert!(matches!(ClaimState::of(&serde_json::from_value(new).unwrap()), ClaimState::Waiting(_)));
     }

@@ -13,18 +13,12 @@ mod waiting;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use claim::OperatingMode;
-pub(super) use claim::{Claim, ClaimOrigin, assign, delete_named, list, obtain};
+use super::launching::{KeeperSource, LaunchPlan};
+pub(super) use claim::{Claim, ClaimOrigin, assign, delete_named, list, obtain, suspend};
 use claim_state::ClaimState;
 pub(super) use resources::SandboxClaim;
 use sha2::{Digest, Sha256};
 pub(super) use waiting::running_pod;
-use workden_core::Result;
-
-use super::{
-    cluster::Cluster,
-    launching::{KeeperSource, LaunchPlan},
-};
 
 /// What is claimed from a pool, and what its keeper is launched with.
 #[derive(Clone, Debug)]
@@ -59,9 +53,4 @@ impl ClaimPlan {
 /// Whether the pod of a claim runs.
 pub(super) fn is_running(claim: &SandboxClaim) -> bool {
     ClaimState::is_ready(claim)
-}
-
-/// Suspends a sandbox: its pod is deleted, and its volumes stay until the claim is opened again or deleted.
-pub(super) async fn suspend(cluster: &Cluster, sandbox: &str) -> Result<()> {
-    claim::set_mode(cluster, sandbox, OperatingMode::Suspended).await
 }
