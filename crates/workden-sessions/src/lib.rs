@@ -70,7 +70,7 @@ pub use session::Session;
 pub use settings::IdleClock;
 pub use shutdown::ShutdownReport;
 #[cfg(feature = "kubernetes")]
-pub use store::ClusterStore;
+pub use store::{ClusterStore, PointerStore};
 pub use store::{
     DirectoryStore, Ended, Leaving, Left, OpenRequest, OpenSession, Opened, Pruned, Pruning, SessionFiles,
     SessionRecord, SessionStore,

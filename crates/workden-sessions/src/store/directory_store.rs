@@ -197,7 +197,7 @@ impl DirectoryStore {
     }
 
     /// Waits for the lock of a session. Asks again and again: a thread that waits in the kernel could not be called off.
-    async fn lock(&self, id: &SessionId) -> Result<Lock> {
+    pub(super) async fn lock(&self, id: &SessionId) -> Result<Lock> {
         let mut pause = FIRST_PAUSE;
         loop {
             let (this, path) = (self.clone(), self.file(id, MAKING));
@@ -214,13 +214,13 @@ impl DirectoryStore {
         }
     }
 
-    fn use_now(&self, id: &SessionId) -> Result<Lock> {
+    pub(super) fn use_now(&self, id: &SessionId) -> Result<Lock> {
         let used = Lock::together(&self.file(id, USED))?;
         used.touch();
         Ok(used)
     }
 
-    fn write(&self, id: &SessionId, record: &SessionRecord) -> Result<()> {
+    pub(super) fn write(&self, id: &SessionId, record: &SessionRecord) -> Result<()> {
         let text = serde_json::to_vec_pretty(record)
             .map_err(|error| Error::new(ErrorKind::Io, format!("cannot write a session record: {error}")))?;
         directory::write(&self.file(id, RECORD), &text)

@@ -8,6 +8,8 @@ mod cluster_store;
 pub(crate) mod directory;
 mod directory_store;
 pub(crate) mod locks;
+#[cfg(feature = "kubernetes")]
+mod pointer_store;
 mod pruning;
 mod record;
 
@@ -17,6 +19,8 @@ use async_trait::async_trait;
 #[cfg(feature = "kubernetes")]
 pub use cluster_store::ClusterStore;
 pub use directory_store::DirectoryStore;
+#[cfg(feature = "kubernetes")]
+pub use pointer_store::PointerStore;
 pub use record::SessionRecord;
 use workden_core::{Error, ErrorKind, Result};
 

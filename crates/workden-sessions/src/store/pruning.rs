@@ -79,7 +79,7 @@ impl DirectoryStore {
     }
 
     /// Takes the lock of a session, if it is free.
-    fn lock_now(&self, id: &SessionId) -> Result<Option<Lock>> {
+    pub(super) fn lock_now(&self, id: &SessionId) -> Result<Option<Lock>> {
         self.prepare()?;
         Lock::alone_now(&self.file(id, MAKING))
     }
@@ -89,7 +89,7 @@ fn is_dead(found: &ExistingSandbox) -> bool {
     !found.running && found.age.is_none_or(|age| age > ABANDONED)
 }
 
-fn silent(id: &SessionId) -> Error {
+pub(super) fn silent(id: &SessionId) -> Error {
     Error::new(ErrorKind::TimedOut, format!("the session `{id}` has not answered for {} s", PATIENCE.as_secs()))
         .hint(format!("`workden sessions release {id}` ends it"))
 }

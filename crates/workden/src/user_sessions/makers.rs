@@ -6,8 +6,12 @@ use workden_sandboxes::docker::{DockerLauncher, DockerSandbox, DockerSandboxBuil
 #[cfg(feature = "kubernetes")]
 use workden_sandboxes::kubernetes::{KubernetesLauncher, KubernetesSandbox};
 use workden_sandboxes::{LinuxLauncher, LinuxSandbox};
+#[cfg(feature = "kubernetes")]
+use workden_sessions::{ClusterStore, PointerStore};
 use workden_sessions::{SessionManager, SessionManagerBuilder, SessionRecord};
 
+#[cfg(feature = "kubernetes")]
+use super::START;
 use super::{SessionKind, SessionPlace, TOOLCHAIN, UserSessions, limits::set_options};
 
 /// The owner of pods: every user of a namespace who opens the same id with the same options has the same session.
@@ -17,22 +21,23 @@ const POD_OWNER: &str = "workden";
 impl UserSessions {
     /// Returns the manager that creates the sandbox of this session.
     pub(super) fn maker(&self, record: &SessionRecord) -> Result<SessionManagerBuilder> {
-        let builder = match record.kind.as_str() {
-            kind if kind == SessionKind::Docker.name() => self.docker_maker(record)?,
-            kind if kind == SessionKind::Kubernetes.name() => self.kubernetes_maker(record)?,
-            _ => self.linux_maker(record)?,
-        };
-        Ok(self.with_store(builder))
+        match record.kind.as_str() {
+            kind if kind == SessionKind::Docker.name() => Ok(self.with_store(self.docker_maker(record)?)),
+            kind if kind == SessionKind::Kubernetes.name() => self.kubernetes_maker(record),
+            _ => Ok(self.with_store(self.linux_maker(record)?)),
+        }
     }
 
     /// Returns the manager that finds and ends the sessions of a place.
     pub(super) fn finder(&self, place: &SessionPlace) -> Result<SessionManagerBuilder> {
-        let builder = match place.kind.as_str() {
-            kind if kind == SessionKind::Docker.name() => self.docker_finder()?,
-            kind if kind == SessionKind::Kubernetes.name() => self.kubernetes_finder(place)?,
-            _ => SessionManager::builder(LinuxLauncher::new(LinuxSandbox::builder(), self.store.leases())),
-        };
-        Ok(self.with_store(builder))
+        match place.kind.as_str() {
+            kind if kind == SessionKind::Docker.name() => Ok(self.with_store(self.docker_finder()?)),
+            kind if kind == SessionKind::Kubernetes.name() => self.kubernetes_finder(place),
+            _ => {
+                let launcher = LinuxLauncher::new(LinuxSandbox::builder(), self.store.leases());
+                Ok(self.with_store(SessionManager::builder(launcher)))
+            }
+        }
     }
 
     fn linux_maker(&self, record: &SessionRecord) -> Result<SessionManagerBuilder> {
@@ -93,7 +98,7 @@ impl UserSessions {
         }
         template = template.with(set_options(record)?);
         template.check()?;
-        Ok(SessionManager::builder(KubernetesLauncher::new(template, POD_OWNER)?))
+        Ok(self.with_cluster_store(KubernetesLauncher::new(template, POD_OWNER)?))
     }
 
     #[cfg(feature = "kubernetes")]
@@ -101,7 +106,14 @@ impl UserSessions {
         let template = KubernetesSandbox::builder().environment_of(self.host.clone());
         let mut spec = super::ClusterSpec::default();
         (spec.context, spec.namespace) = (place.context.clone(), place.namespace.clone());
-        Ok(SessionManager::builder(KubernetesLauncher::new(spec.set(template, &self.host)?, POD_OWNER)?))
+        Ok(self.with_cluster_store(KubernetesLauncher::new(spec.set(template, &self.host)?, POD_OWNER)?))
+    }
+
+    /// The records of pods are in their cluster, where every machine that uses a session sees them.
+    #[cfg(feature = "kubernetes")]
+    fn with_cluster_store(&self, launcher: KubernetesLauncher) -> SessionManagerBuilder {
+        let store = PointerStore::new(self.store.clone(), ClusterStore::new(launcher.clone()));
+        SessionManager::builder(launcher).store(store).start_deadline(START)
     }
 }
 
