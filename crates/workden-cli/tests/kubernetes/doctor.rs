@@ -7,30 +7,17 @@ use serde_json::{Value, json};
 use crate::{
     places::{BUSYBOX, kubeconfig, kubectl},
     program::{Place, told},
+    rights::{self, PERMISSIONS},
 };
 
-/// The permissions that doctor checks: the resource, the verb, and the verdict without it.
-const PERMISSIONS: [(&str, &str, &str); 19] = [
-    ("pods", "create", "none"),
-    ("pods", "get", "none"),
-    ("pods", "list", "none"),
-    ("pods", "watch", "none"),
-    ("pods", "delete", "none"),
-    ("pods", "patch", "partial"),
-    ("pods/exec", "get", "none"),
-    ("pods/exec", "create", "none"),
-    ("pods/portforward", "get", "full"),
-    ("pods/portforward", "create", "full"),
-    ("events", "list", "full"),
-    ("secrets", "create", "partial"),
-    ("secrets", "get", "partial"),
-    ("leases", "create", "partial"),
-    ("leases", "get", "partial"),
-    ("leases", "list", "partial"),
-    ("leases", "watch", "partial"),
-    ("leases", "patch", "partial"),
-    ("leases", "delete", "partial"),
-];
+/// The verdict without a permission.
+fn verdict_without(resource: &str, verb: &str) -> &'static str {
+    match (resource, verb) {
+        ("pods/portforward" | "events", _) => "full",
+        ("pods", "patch") | ("secrets" | "leases", _) => "partial",
+        _ => "none",
+    }
+}
 
 fn doctor(place: &Place, kubeconfig: &std::path::Path, options: &[&str]) -> (Output, Value) {
     let words = [&["doctor", "--sandbox", "kubernetes", "--namespace", &place.namespace, "--json"], options].concat();
@@ -114,29 +101,15 @@ fn the_account_of_the_base_may_do_what_it_needs_and_a_pod_starts() {
 #[test]
 fn each_missing_permission_is_named_with_its_purpose_and_its_fix() {
     let place = Place::new("verbs");
-    let group = |resource: &str| if resource == "leases" { "coordination.k8s.io" } else { "" };
-    let mut objects = Vec::new();
     for nth in 0..PERMISSIONS.len() {
-        let name = format!("without-{nth}");
-        let others = PERMISSIONS.iter().enumerate().filter(|(other, _)| *other != nth);
-        let rules: Vec<Value> = others
-            .map(|(_, (resource, verb, _))| json!({ "apiGroups": [group(resource)], "resources": [resource], "verbs": [verb] }))
-            .collect();
-        let (account, metadata) = (json!({ "kind": "ServiceAccount", "name": name }), json!({ "name": name }));
-        let role = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name });
-        let mut subject = account.clone();
-        subject["namespace"] = place.namespace.as_str().into();
-        let rbac = "rbac.authorization.k8s.io/v1";
-        objects.push(json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata }));
-        objects.push(json!({ "apiVersion": rbac, "kind": "Role", "metadata": metadata, "rules": rules }));
-        objects.push(json!({ "apiVersion": rbac, "kind": "RoleBinding", "metadata": metadata, "roleRef": role, "subjects": [subject] }));
+        crate::places::apply(&rights::all_but(nth, &format!("without-{nth}"), &place.namespace).to_string());
     }
-    apply(&place, "accounts.json", &json!({ "apiVersion": "v1", "kind": "List", "items": objects }));
-    for (nth, (resource, verb, verdict)) in PERMISSIONS.iter().enumerate() {
+    for (nth, (resource, verb)) in PERMISSIONS.iter().enumerate() {
+        let verdict = verdict_without(resource, verb);
         let (output, document) = doctor(&place, &account(&place, &format!("without-{nth}")), &[]);
-        assert_eq!(&document["verdict"], verdict, "{verb} {resource}: {document:#}");
-        assert_eq!(output.status.code(), Some(i32::from(*verdict != "full")));
-        for (other, (resource, verb, _)) in PERMISSIONS.iter().enumerate() {
+        assert_eq!(document["verdict"], verdict, "{verb} {resource}: {document:#}");
+        assert_eq!(output.status.code(), Some(i32::from(verdict != "full")));
+        for (other, (resource, verb)) in PERMISSIONS.iter().enumerate() {
             let name = format!("{}_{verb}", resource.replace('/', "_"));
             assert_eq!(works(&document, &name), other != nth, "{name}: {document:#}");
         }

@@ -4,6 +4,7 @@ use std::{
     io::Write,
     path::PathBuf,
     process::{Command, Stdio},
+    time::Duration,
 };
 
 use tempfile::NamedTempFile;
@@ -16,6 +17,9 @@ use workden_sandboxes::{
 pub(crate) const BUSYBOX: &str = "workden-test/busybox:1";
 /// Debian with Python.
 pub(crate) const PYTHON: &str = "workden-test/python:1";
+
+/// How long a pod may take on a slow machine. A test about a limit sets its own.
+pub(crate) const SLOW: Duration = Duration::from_secs(240);
 
 /// Returns the file that names the prepared cluster.
 pub(crate) fn kubeconfig() -> PathBuf {
@@ -37,7 +41,8 @@ pub(crate) fn pod(image: &str) -> KubernetesSandboxBuilder {
 /// Returns the builder of a pod that lacks an image.
 pub(crate) fn builder() -> KubernetesSandboxBuilder {
     let keeper = PathBuf::from(std::env::var_os("WORKDEN_KEEPER").unwrap());
-    KubernetesSandbox::builder().cluster(cluster()).keepers(ContainerKeepers::at(keeper))
+    let builder = KubernetesSandbox::builder().cluster(cluster()).keepers(ContainerKeepers::at(keeper));
+    builder.start_timeout(SLOW).scheduling_timeout(SLOW)
 }
 
 pub(crate) fn kubectl_program() -> String {

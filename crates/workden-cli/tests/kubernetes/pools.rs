@@ -17,7 +17,7 @@ fn pool(test: &str, pods: usize) -> Namespace {
     let namespace = Namespace::of("overlays/agent-sandbox", test, &replaced);
     let ready = format!("--for=jsonpath={{.status.readyReplicas}}={pods}");
     if pods > 0 {
-        namespace.kubectl(&["wait", "sandboxwarmpool/workden", &ready, "--timeout=60s"]);
+        namespace.kubectl(&["wait", "sandboxwarmpool/workden", &ready, "--timeout=240s"]);
     }
     namespace
 }
@@ -32,8 +32,8 @@ async fn said(sandbox: &dyn Sandbox, command: &str) -> String {
 
 /// Waits until the namespace has no claim, and no pod that was claimed.
 fn all_released(namespace: &Namespace) {
-    namespace.kubectl(&["wait", "sandboxclaims", "--all", "--for=delete", "--timeout=30s"]);
-    let claimed = ["wait", "pods", "--selector", "agents.x-k8s.io/claim-uid", "--for=delete", "--timeout=30s"];
+    namespace.kubectl(&["wait", "sandboxclaims", "--all", "--for=delete", "--timeout=240s"]);
+    let claimed = ["wait", "pods", "--selector", "agents.x-k8s.io/claim-uid", "--for=delete", "--timeout=240s"];
     namespace.kubectl(&claimed);
 }
 
@@ -93,7 +93,7 @@ async fn a_named_claim_is_found_again_and_a_suspended_sandbox_resumes() {
         "--patch",
         r#"{"spec":{"operatingMode":"Suspended"}}"#,
     ]);
-    namespace.kubectl(&["wait", "sandbox", &pod, "--for=condition=Suspended", "--timeout=30s"]);
+    namespace.kubectl(&["wait", "sandbox", &pod, "--for=condition=Suspended", "--timeout=240s"]);
     let fourth = named().build().unwrap();
     assert_eq!(said(&fourth, "echo again").await, "again\n");
     fourth.stop().await.unwrap();
@@ -108,8 +108,8 @@ async fn a_named_claim_whose_keeper_has_exited_is_replaced() {
     first.start().await.unwrap();
     let pod = first.pod_name().unwrap();
     drop(first);
-    namespace.kubectl(&["wait", "pod", &pod, "--for=jsonpath={.status.phase}=Succeeded", "--timeout=30s"]);
-    namespace.kubectl(&["wait", "sandboxclaim/mine", "--for=condition=Finished", "--timeout=30s"]);
+    namespace.kubectl(&["wait", "pod", &pod, "--for=jsonpath={.status.phase}=Succeeded", "--timeout=240s"]);
+    namespace.kubectl(&["wait", "sandboxclaim/mine", "--for=condition=Finished", "--timeout=240s"]);
     let second = named().build().unwrap();
     assert_eq!(said(&second, "echo again").await, "again\n");
     assert_ne!(second.pod_name().unwrap(), pod);
@@ -121,7 +121,7 @@ async fn a_named_claim_whose_keeper_has_exited_is_replaced() {
 async fn fails(namespace: &Namespace, builder: KubernetesSandboxBuilder) -> Error {
     let began = Instant::now();
     let error = builder.build().unwrap().start().await.unwrap_err();
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}: {error}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}: {error}", began.elapsed());
     all_released(namespace);
     error
 }
@@ -129,7 +129,8 @@ async fn fails(namespace: &Namespace, builder: KubernetesSandboxBuilder) -> Erro
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pools_that_cannot_serve_are_errors_in_the_clusters_words() {
     let namespace = pool("pool-errors", 0);
-    let claim = |pool: &str| builder().cluster(namespace.cluster()).pool(pool);
+    let patience = Duration::from_secs(5);
+    let claim = |pool: &str| builder().cluster(namespace.cluster()).pool(pool).scheduling_timeout(patience);
     let error = fails(&namespace, claim("missing")).await;
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(error.sentence().contains("SandboxWarmPool \"missing\" not found"), "{error}");

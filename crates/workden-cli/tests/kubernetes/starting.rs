@@ -6,7 +6,7 @@ use serde_json::json;
 use workden_core::{ErrorKind, Sandbox, sandbox::ExecuteRequest};
 use workden_sandboxes::kubernetes::{KubernetesSandboxBuilder, Reach};
 
-use crate::places::{BUSYBOX, cluster, kubectl, pod};
+use crate::places::{BUSYBOX, Namespace, cluster, kubectl, pod};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_command_runs_and_the_report_names_the_way() {
@@ -36,14 +36,37 @@ async fn an_image_that_does_not_exist_is_an_error_within_seconds() {
         error.sentence().contains("workden-test/missing:1") && error.sentence().contains("ErrImagePull"),
         "{error}"
     );
-    assert!(took < Duration::from_secs(40), "{took:?}");
+    assert!(took < Duration::from_secs(60), "{took:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_image_without_a_shell_is_an_error_within_seconds() {
+    // The cluster's own image, with one program that waits.
+    let (error, took) = fails(pod("workden.invalid/pause:1")).await;
+    assert!(error.sentence().contains("sh") && error.sentence().contains("not found"), "{error}");
+    assert!(took < Duration::from_secs(60), "{took:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_quota_is_an_error_in_the_clusters_words() {
+    let namespace = Namespace::of("base", "full", &[]);
+    namespace.kubectl(&["create", "quota", "none", "--hard=pods=0"]);
+    let hard = || namespace.kubectl(&["get", "quota", "none", "--output", "jsonpath={.status.hard.pods}"]);
+    crate::processes::eventually("the quota is not counted", || hard() == "0");
+    let (error, took) = fails(pod(BUSYBOX).cluster(namespace.cluster())).await;
+    assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{error}");
+    assert!(error.sentence().contains("exceeded quota: none"), "{error}");
+    assert!(error.hint_text().unwrap().contains("quota"), "{error}");
+    assert!(took < Duration::from_secs(60), "{took:?}");
+    assert_eq!(namespace.kubectl(&["get", "pods", "--output", "name"]), "");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pod_that_no_node_can_take_is_an_error_within_seconds() {
-    let (error, took) = fails(pod(BUSYBOX).node_selector("disk", "golden")).await;
+    let (error, took) =
+        fails(pod(BUSYBOX).node_selector("disk", "golden").scheduling_timeout(Duration::from_secs(10))).await;
     assert!(error.sentence().contains("node affinity/selector"), "{error}");
-    assert!(took < Duration::from_secs(20), "{took:?}");
+    assert!(took < Duration::from_secs(60), "{took:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,6 +1,6 @@
 //! Errors of the cluster, in the cluster's own words.
 
-use kube::Error as KubeError;
+use kube::{Error as KubeError, client::UpgradeConnectionError};
 use workden_core::{Error, ErrorKind};
 
 /// The most characters of a message of the cluster that are repeated.
@@ -8,14 +8,18 @@ const MESSAGE_CHARACTERS: usize = 600;
 
 /// Returns the error of a call to the cluster; `what` is what workden tried, such as "create the pod `x`".
 pub(super) fn failed(what: &str, error: &KubeError) -> Error {
-    let KubeError::Api(status) = error else { return unreachable(what, error) };
+    let status = match error {
+        KubeError::Api(status) => status,
+        KubeError::UpgradeConnection(UpgradeConnectionError::ProtocolSwitch(code)) => {
+            return stream_refused(what, code.as_u16()).unwrap_or_else(|| unreachable(what, error));
+        }
+        _ => return unreachable(what, error),
+    };
     let said = shown(&status.message);
     let sentence = format!("cannot {what}: {said}");
     match status.code {
-        401 => Error::new(ErrorKind::PermissionDenied, format!("cannot {what}: the cluster rejects the credentials"))
-            .hint("they may have expired: log in again, and check with `kubectl auth whoami`"),
-        403 if is_permission(&status.message) => Error::new(ErrorKind::PermissionDenied, sentence)
-            .hint("`workden doctor --sandbox kubernetes` lists the permissions that workden needs"),
+        401 => rejected_credentials(what),
+        403 if is_permission(&status.message) => forbidden(sentence),
         403 => Error::new(ErrorKind::PermissionDenied, sentence)
             .hint("a quota or an admission policy of the namespace refuses it"),
         404 => Error::new(ErrorKind::NotFound, sentence),
@@ -24,6 +28,26 @@ pub(super) fn failed(what: &str, error: &KubeError) -> Error {
         429 | 503 => Error::new(ErrorKind::Busy, sentence).hint("the cluster is overloaded: try again later"),
         _ => Error::new(ErrorKind::Io, sentence),
     }
+}
+
+/// Returns the error of a stream that the cluster refuses to open. It gives a status for that, and no message.
+fn stream_refused(what: &str, code: u16) -> Option<Error> {
+    match code {
+        401 => Some(rejected_credentials(what)),
+        403 => Some(forbidden(format!("cannot {what}: the cluster does not permit it"))),
+        404 => Some(Error::new(ErrorKind::NotFound, format!("cannot {what}: the pod does not run"))),
+        _ => None,
+    }
+}
+
+fn rejected_credentials(what: &str) -> Error {
+    Error::new(ErrorKind::PermissionDenied, format!("cannot {what}: the cluster rejects the credentials"))
+        .hint("they may have expired: log in again, and check with `kubectl auth whoami`")
+}
+
+fn forbidden(sentence: String) -> Error {
+    Error::new(ErrorKind::PermissionDenied, sentence)
+        .hint("`workden doctor --sandbox kubernetes` lists the permissions that workden needs")
 }
 
 /// Whether the cluster reports that an object does not exist.
@@ -102,6 +126,14 @@ mod tests {
         let role = "pods is forbidden: User \"u\" cannot create resource \"pods\" in API group \"\"";
         assert!(said(403, role).hint_text().unwrap().contains("doctor"));
         assert_eq!(said(503, "busy").kind(), ErrorKind::Busy);
+        let stream = |code| {
+            let code = http::StatusCode::from_u16(code).unwrap();
+            let error = KubeError::UpgradeConnection(UpgradeConnectionError::ProtocolSwitch(code));
+            failed("execute a program in `a`", &error).kind()
+        };
+        assert_eq!(stream(403), ErrorKind::PermissionDenied);
+        assert_eq!(stream(404), ErrorKind::NotFound);
+        assert_eq!(stream(500), ErrorKind::Unreachable);
         assert_eq!(said(401, "Unauthorized").kind(), ErrorKind::PermissionDenied);
     }
 

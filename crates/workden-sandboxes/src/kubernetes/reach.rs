@@ -76,7 +76,7 @@ pub(super) async fn connect(
     access: &Access,
     named: Option<Reach>,
 ) -> Result<(RemoteSandbox, Reach)> {
-    let mut why = Vec::new();
+    let (mut why, mut kind) = (Vec::new(), ErrorKind::Unreachable);
     for way in ways(cluster, named) {
         let connected = timeout(CONNECT_TIME, by(cluster, pod, access, way)).await;
         match connected.unwrap_or_else(|_| Err(no_answer())) {
@@ -86,12 +86,15 @@ pub(super) async fn connect(
             }
             Err(error) => {
                 tracing::debug!(pod, %way, %error, "keeper not reached");
+                if error.kind() == ErrorKind::PermissionDenied {
+                    kind = ErrorKind::PermissionDenied;
+                }
                 why.push(format!("{way}: {}", error.sentence()));
             }
         }
     }
     let sentence = format!("the keeper in the pod `{pod}` cannot be reached ({})", why.join("; "));
-    Err(Error::new(ErrorKind::Unreachable, sentence)
+    Err(Error::new(kind, sentence)
         .hint("`workden doctor --sandbox kubernetes` checks each way; the next call tries again"))
 }
 
