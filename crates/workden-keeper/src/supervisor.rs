@@ -15,12 +15,12 @@ use rustix::{
     fs::{CWD, Mode, OFlags, openat},
     io::Errno,
     process::{
-        Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, chdir, pidfd_open, pidfd_send_signal, setsid, wait, waitpid,
+        Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, chdir, pidfd_open, pidfd_send_signal, wait, waitpid,
     },
 };
 use workden_core::{Error, ErrorKind, limits};
 
-use crate::sys::{confine::replace_stream, ending_signals, exit_now, forget_used_pages};
+use crate::sys::{confine::replace_stream, ending_signals, exit_now, forget_used_pages, new_session};
 use crate::{cgroup::CreatedGroups, message::receive, reaper::descendants};
 
 /// The most descendants that are signalled at a time.
@@ -186,7 +186,7 @@ fn end_descendants() {
 pub(crate) fn release_streams() {
     // Best effort: whatever is not released is held only as long as the sandbox lives.
     let _ = chdir("/");
-    let _ = setsid();
+    let _ = new_session();
     if let Ok(null) = openat(CWD, "/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()) {
         for stream in 0..=2 {
             let _ = replace_stream(null.as_fd(), stream);

@@ -1,13 +1,27 @@
 //! Pods in gVisor, by the RuntimeClass of the overlay.
 
+use workden_conformance::sandbox_checks;
+use workden_sandboxes::kubernetes::KubernetesSandboxBuilder;
+
 use crate::{
     checks::files_conform,
     places::{BUSYBOX, apply, pod},
+    reused_sandboxes::hold_reusing,
 };
+
+/// Returns the builder of a pod in gVisor.
+fn in_gvisor() -> KubernetesSandboxBuilder {
+    let class = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/kubernetes/overlays/gvisor/runtime-class.yaml");
+    apply(&std::fs::read_to_string(class).unwrap());
+    pod(BUSYBOX).runtime_class("gvisor")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commands_of_a_pod_in_gvisor_conform() {
+    hold_reusing(sandbox_checks(), async || in_gvisor().build().unwrap()).await;
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_of_a_pod_in_gvisor_conform() {
-    let class = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/kubernetes/overlays/gvisor/runtime-class.yaml");
-    apply(&std::fs::read_to_string(class).unwrap());
-    files_conform(pod(BUSYBOX).runtime_class("gvisor").build().unwrap()).await;
+    files_conform(in_gvisor().build().unwrap()).await;
 }

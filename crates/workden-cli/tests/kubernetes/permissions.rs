@@ -26,7 +26,7 @@ async fn used(cluster: Cluster, name: &str) -> Result<String, Error> {
     let done = sandbox.execute(&ExecuteRequest::shell("echo hi")).await;
     let stopped = sandbox.stop().await;
     let done = done?;
-    stopped.map(|()| done.output.text().into_owned())
+    stopped.map(|()| done.output.text())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::{
     fs::Mode,
-    process::{setsid, umask},
+    process::umask,
     system::sethostname,
     thread::set_thread_groups,
 };
@@ -31,7 +31,7 @@ use super::{
     setup_channel::SetupChannel,
     sources::{self, MountSource},
 };
-use crate::cgroup::Group;
+use crate::{cgroup::Group, sys::new_session};
 
 /// Makes this process, which has its namespaces already, the PID 1 of the sandbox.
 pub(super) fn become_first(
@@ -45,7 +45,7 @@ pub(super) fn become_first(
     // of its commands. A single command gets its own before it starts; this process only waits for it, and the
     // scheduler would queue a new session behind all others.
     if purpose == Purpose::Keeper {
-        setsid().map_err(|errno| refused("create a session", errno))?;
+        new_session().map_err(|errno| refused("create a session", errno))?;
     }
     umask(Mode::from_raw_mode(0o022));
     raise_ceiling_for_cores();

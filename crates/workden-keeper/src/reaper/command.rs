@@ -37,7 +37,7 @@ pub(crate) fn exec_command(plan: &mut SpawnPlan<'_>) -> Infallible {
 
 fn prepare(plan: &SpawnPlan<'_>) -> Result<(), (StartStage, Errno)> {
     let preparing = |why| (StartStage::Prepare, why);
-    rustix::process::setsid().map_err(preparing)?;
+    sys::new_session().map_err(preparing)?;
     if plan.terminal == Terminal::Controlling {
         rustix::process::ioctl_tiocsctty(plan.streams[0]).map_err(preparing)?;
     }

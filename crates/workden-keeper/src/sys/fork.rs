@@ -181,6 +181,17 @@ pub(crate) fn exit_now(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
+/// Makes this process the leader of a new session, without a controlling terminal.
+///
+/// gVisor returns 0 instead of the session's id, which rustix does not accept as one.
+pub(crate) fn new_session() -> Result<(), Errno> {
+    // SAFETY: the call takes nothing and changes only this process.
+    match unsafe { libc::setsid() } {
+        -1 => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::PERM)),
+        _ => Ok(()),
+    }
+}
+
 /// Closes all descriptors but these, which are sorted in place.
 ///
 /// Only for a process that has just been forked and does not use its other descriptors: it closes those of other

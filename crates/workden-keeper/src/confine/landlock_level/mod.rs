@@ -18,7 +18,7 @@ mod syscalls;
 
 use rustix::{
     fs::Mode,
-    process::{Pid, Signal, WaitOptions, getpid, pidfd_send_signal, set_child_subreaper, setsid, umask, waitpid},
+    process::{Pid, Signal, WaitOptions, getpid, pidfd_send_signal, set_child_subreaper, umask, waitpid},
 };
 use workden_core::{
     Error,
@@ -39,7 +39,7 @@ use crate::{
     supervisor::{self, Leftovers},
     sys::{
         confine::{CloneSide, clone_process, landlock_version, release_ending_signals},
-        exit_now,
+        exit_now, new_session,
     },
 };
 
@@ -128,7 +128,7 @@ fn become_keeper(
     scratch: &Scratch,
 ) -> Result<std::os::fd::OwnedFd, Error> {
     // A new session has no controlling terminal into which a command could type.
-    setsid().map_err(|errno| refused("create a session", errno))?;
+    new_session().map_err(|errno| refused("create a session", errno))?;
     umask(Mode::from_raw_mode(0o022));
     raise_ceiling_for_cores();
     set_child_subreaper(Some(getpid())).map_err(|errno| refused("adopt orphans", errno))?;
