@@ -14,9 +14,7 @@ use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{CWD, Mode, OFlags, openat},
     io::Errno,
-    process::{
-        Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, chdir, pidfd_open, pidfd_send_signal, wait, waitpid,
-    },
+    process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, chdir, pidfd_open, pidfd_send_signal, wait, waitpid},
 };
 use workden_core::{Error, ErrorKind, limits};
 

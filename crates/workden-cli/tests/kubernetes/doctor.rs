@@ -36,11 +36,6 @@ fn works(document: &Value, name: &str) -> bool {
     finding(document, name)["outcome"]["works"].is_string()
 }
 
-fn apply(place: &Place, name: &str, objects: &Value) {
-    let file = place.file(name, &objects.to_string());
-    kubectl(&["apply", "--namespace", &place.namespace, "--filename", file.to_str().unwrap()]);
-}
-
 /// Creates what `deploy/kubernetes/base` has, except for its namespace.
 fn apply_base(place: &Place) {
     for name in ["rbac.yaml", "network-policy.yaml", "limits.yaml"] {

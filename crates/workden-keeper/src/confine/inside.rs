@@ -3,12 +3,7 @@
 
 use std::os::fd::OwnedFd;
 
-use rustix::{
-    fs::Mode,
-    process::umask,
-    system::sethostname,
-    thread::set_thread_groups,
-};
+use rustix::{fs::Mode, process::umask, system::sethostname, thread::set_thread_groups};
 use workden_core::{
     Error,
     sandbox::{Confinement, MountAccess, Network, Wall, WorkFiles},

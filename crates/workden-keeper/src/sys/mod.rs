@@ -18,7 +18,9 @@ mod watch;
 
 pub(crate) use confine::ending_signals;
 pub(crate) use exec::{ExecImage, ExecProgram};
-pub(crate) use fork::{BorrowedStack, ForkInto, NamespaceHolder, close_all_but, exit_now, fork_into, new_session, start_borrowing};
+pub(crate) use fork::{
+    BorrowedStack, ForkInto, NamespaceHolder, close_all_but, exit_now, fork_into, new_session, start_borrowing,
+};
 pub(crate) use memory::{forget_used_pages, give_memory_back};
 pub(crate) use signals::{
     SIGNAL_RECORD, child_signals, default_signals, hold_all_signals, is_from_outside, kill_all_others, signal_number,
