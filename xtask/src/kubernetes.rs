@@ -3,7 +3,11 @@
 //! The cluster is that of `WORKDEN_TEST_KUBECONFIG`, or one that the scripts in `cluster/` start on this machine and
 //! remove afterwards. Nothing comes from an image registry.
 
-use std::{env, path::absolute, process::Command};
+use std::{
+    env, fs,
+    path::{Path, absolute},
+    process::Command,
+};
 
 use crate::{Outcome, docker, keeper, needs, python, workspace};
 
@@ -46,7 +50,10 @@ pub(crate) fn test() -> Outcome {
         needs::provide(needs)?;
     }
     let cluster = prepare(keeper::Form::Short)?;
-    workspace::linted_cargo(&["test", "--workspace", "--test", "kubernetes"], &cluster.environment)?;
+    // One at a time per processor: the cluster itself, which starts a pod for each, is what keeps them busy.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let environment = [&*cluster.environment, &[("RUST_TEST_THREADS", threads.to_string())]].concat();
+    workspace::linted_cargo(&["test", "--workspace", "--test", "kubernetes"], &environment)?;
     python::some(&["-m", "kubernetes"], &cluster.environment)
 }
 
@@ -86,10 +93,22 @@ pub(crate) fn prepare(form: keeper::Form) -> Outcome<Cluster> {
             println!("=== {name} into the cluster");
             workspace::succeed(script("image").arg(name).arg(tar).args(["--", "/bin/sh"]))?;
         }
+        println!("=== the keeper into the cluster");
+        workspace::succeed(&mut image_of_keeper(&keeper)?)?;
         println!("=== agent-sandbox into the cluster");
         workspace::succeed(&mut script("agent-sandbox"))?;
     }
     Ok(cluster)
+}
+
+/// Returns the command that imports an image whose only program is the keeper.
+fn image_of_keeper(keeper: &Path) -> Outcome<Command> {
+    // The program has the name that the image's command says.
+    let program = keeper.with_file_name("keeper");
+    fs::copy(keeper, &program).map_err(|error| format!("cannot copy {}: {error}", keeper.display()))?;
+    let mut import = script("image");
+    import.arg("workden-test/keeper:1").arg(program).args(["--entrypoint", "/keeper"]);
+    Ok(import)
 }
 
 fn script(name: &str) -> Command {

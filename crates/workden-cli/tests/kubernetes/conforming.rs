@@ -10,19 +10,18 @@ use crate::{
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn commands_of_a_busybox_pod_conform_over_exec() {
-    hold_reusing(sandbox_checks(), async || pod(BUSYBOX).reach(Reach::Exec).build().unwrap()).await;
+async fn commands_of_a_busybox_pod_conform_over_each_way() {
+    for way in Reach::ALL {
+        hold_reusing(sandbox_checks(), async || pod(BUSYBOX).reach(way).build().unwrap()).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn commands_of_a_debian_pod_conform_directly() {
-    let checks = sandbox_checks().chain(python_checks());
-    hold_reusing(checks, async || pod(PYTHON).reach(Reach::Direct).build().unwrap()).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn commands_of_a_debian_pod_conform_over_a_port_forward() {
-    hold_reusing(sandbox_checks(), async || pod(PYTHON).reach(Reach::PortForward).build().unwrap()).await;
+async fn commands_of_a_debian_pod_conform_over_each_way() {
+    for way in Reach::ALL {
+        let checks = sandbox_checks().chain(python_checks());
+        hold_reusing(checks, async || pod(PYTHON).reach(way).build().unwrap()).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

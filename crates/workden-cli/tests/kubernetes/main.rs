@@ -24,6 +24,7 @@ mod rights;
 mod secrecy;
 mod sessions;
 mod starting;
+mod volumes;
 
 #[path = "../shared/checks.rs"]
 mod checks;

@@ -18,6 +18,9 @@ pub(crate) const BUSYBOX: &str = "workden-test/busybox:1";
 /// Debian with Python.
 pub(crate) const PYTHON: &str = "workden-test/python:1";
 
+/// An image of the keeper itself.
+pub(crate) const KEEPER: &str = "workden-test/keeper:1";
+
 /// How long a pod may take on a slow machine. A test about a limit sets its own.
 pub(crate) const SLOW: Duration = Duration::from_secs(240);
 

@@ -8,9 +8,10 @@ use std::{collections::BTreeMap, time::Duration};
 use k8s_openapi::{
     DeepMerge,
     api::core::v1::{
-        Capabilities, Container, EmptyDirVolumeSource, EnvVar, LocalObjectReference, PersistentVolumeClaimVolumeSource,
-        Pod, PodSecurityContext, PodSpec, ResourceRequirements, SeccompProfile, SecurityContext, Toleration, Volume,
-        VolumeMount,
+        Capabilities, Container, EmptyDirVolumeSource, EnvVar, EphemeralVolumeSource, LocalObjectReference,
+        PersistentVolumeClaimSpec, PersistentVolumeClaimTemplate, PersistentVolumeClaimVolumeSource, Pod,
+        PodSecurityContext, PodSpec, ResourceRequirements, SeccompProfile, SecurityContext, Toleration, Volume,
+        VolumeMount, VolumeResourceRequirements,
     },
     apimachinery::pkg::api::resource::Quantity,
 };
@@ -65,6 +66,13 @@ pub enum WorkspaceVolume {
     EmptyDir(u64),
     /// In an existing claim of this name, which outlives the pod.
     Claim(String),
+    /// In a new claim, which the cluster creates for the pod and deletes with it.
+    ClaimTemplate {
+        /// The size that is asked for, in bytes.
+        bytes: u64,
+        /// The storage class; by default that of the cluster.
+        storage_class: Option<String>,
+    },
 }
 
 impl Default for WorkspaceVolume {
@@ -233,6 +241,13 @@ impl PodPlan {
                 }),
                 ..Volume::default()
             },
+            WorkspaceVolume::ClaimTemplate { bytes, storage_class } => Volume {
+                name: "workspace".to_owned(),
+                ephemeral: Some(EphemeralVolumeSource {
+                    volume_claim_template: Some(claim_template(*bytes, storage_class.clone())),
+                }),
+                ..Volume::default()
+            },
         };
         // The keeper shares the memory limit of commands. From a disk, its own code would be evicted whenever they use
         // all of it, and the keeper would do nothing but read it again.
@@ -324,6 +339,21 @@ pub(super) fn installation_words(keepers: &[KeeperFile]) -> Vec<String> {
         cases.join(" ")
     );
     vec!["sh".to_owned(), "-c".to_owned(), script]
+}
+
+fn claim_template(bytes: u64, storage_class_name: Option<String>) -> PersistentVolumeClaimTemplate {
+    PersistentVolumeClaimTemplate {
+        metadata: None,
+        spec: PersistentVolumeClaimSpec {
+            access_modes: Some(vec!["ReadWriteOnce".to_owned()]),
+            resources: Some(VolumeResourceRequirements {
+                requests: Some(BTreeMap::from([("storage".to_owned(), Quantity(bytes.to_string()))])),
+                limits: None,
+            }),
+            storage_class_name,
+            ..PersistentVolumeClaimSpec::default()
+        },
+    }
 }
 
 fn mount(volume: &str, at: &str) -> VolumeMount {
