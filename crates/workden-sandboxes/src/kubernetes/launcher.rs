@@ -114,7 +114,12 @@ impl KubernetesLauncher {
         Some(ExistingSandbox { running: agent_sandbox::is_running(claim), ..Self::found(&pod)? })
     }
 
-    pub(super) fn sandbox(&self, name: &str) -> Result<KubernetesSandbox> {
+    /// Returns the sandbox of a pod that was just read.
+    pub(super) fn found_sandbox(&self, pod: Pod) -> Result<KubernetesSandbox> {
+        self.template.sandbox(PodChoice::Found(Box::new(pod)))
+    }
+
+    fn sandbox(&self, name: &str) -> Result<KubernetesSandbox> {
         let choice = match self.template.pool_name() {
             Some(pool) => PodChoice::Claimed(Arc::new(ClaimPlan {
                 name: Some(name.to_owned()),

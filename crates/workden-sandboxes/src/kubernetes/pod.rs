@@ -79,6 +79,8 @@ pub(super) enum PodChoice {
     New { plan: Arc<PodPlan>, name: Option<String> },
     /// An existing one.
     Existing(String),
+    /// One that the caller has just read.
+    Found(Box<Pod>),
     /// One of a pool.
     Claimed(Arc<ClaimPlan>),
 }
@@ -104,11 +106,21 @@ pub(super) struct Made {
     pub(super) name: String,
     pub(super) uid: String,
     access: Access,
+    /// The address of the pod, which it keeps until it ends.
+    pub(super) address: Option<String>,
     /// The claim that it belongs to.
     pub(super) claim: Option<Claim>,
 }
 
 impl Made {
+    /// Returns a pod that runs.
+    fn of(pod: &Pod, access: Access, claim: Option<Claim>) -> Self {
+        let address =
+            pod.status.as_ref().and_then(|status| status.pod_ip.clone()).filter(|address| !address.is_empty());
+        let (name, uid) = (pod.metadata.name.clone(), pod.metadata.uid.clone());
+        Self { name: name.unwrap_or_default(), uid: uid.unwrap_or_default(), access, address, claim }
+    }
+
     /// Deletes the pod, or the claim that it belongs to.
     async fn release(&self, cluster: &Cluster) -> Result<()> {
         match &self.claim {
@@ -153,6 +165,7 @@ impl SandboxPod {
     async fn provide(&self) -> Result<Made> {
         match &self.choice {
             PodChoice::Existing(name) => self.existing(name).await,
+            PodChoice::Found(pod) => self.attached(pod).await,
             PodChoice::New { plan, name } => self.created(plan, name.as_ref()).await,
             PodChoice::Claimed(plan) => self.claimed(plan).await,
         }
@@ -169,10 +182,10 @@ impl SandboxPod {
         let launching = async {
             // The keeper of a pod that another process has created may run already.
             if launched::is_marked(&pod) {
-                return Access::agreed(&self.cluster, &name, &uid).await;
+                return Ok(Made::of(&pod, Access::agreed(&self.cluster, &name, &uid).await?, None));
             }
             let pod = starting::running(&self.cluster, &name, self.settings.times, Presence::Now).await?;
-            self.launched(&plan.launch(), &pod, sharing).await
+            Ok(Made::of(&pod, self.launched(&plan.launch(), &pod, sharing).await?, None))
         };
         let launched = tokio::select! {
             launched = launching => launched,
@@ -185,7 +198,7 @@ impl SandboxPod {
             // The error is why it did not start; what cannot be deleted ends with its lease.
             let _ = creation::delete(&self.cluster, &name, &uid).await;
         }
-        Ok(Made { name, uid, access: launched?, claim: None })
+        launched
     }
 
     /// Claims a pod from a pool.
@@ -196,8 +209,7 @@ impl SandboxPod {
             let pod = agent_sandbox::running_pod(&self.cluster, &claim, self.settings.times).await?;
             let source = agent_sandbox::template::keeper_source(&pod)?;
             let access = self.launched(&plan.launch(source), &pod, sharing).await?;
-            let (name, uid) = (pod.metadata.name.unwrap_or_default(), pod.metadata.uid.unwrap_or_default());
-            Ok(Made { name, uid, access, claim: Some(claim.clone()) })
+            Ok(Made::of(&pod, access, Some(claim.clone())))
         };
         let attached = attached.await;
         if attached.is_err() && claim.is_new {
@@ -212,15 +224,19 @@ impl SandboxPod {
         let pod = patiently(|| pods.get_opt(name)).await;
         let pod = pod.map_err(|error| errors::failed(&format!("read the pod `{name}`"), &error))?;
         let missing = || Error::new(ErrorKind::Gone, format!("the sandbox is gone: its pod `{name}` was deleted"));
-        let pod = pod.ok_or_else(missing)?;
-        let uid = pod.metadata.uid.clone().unwrap_or_default();
-        starting::why_gone(&self.cluster, name, &uid).await?;
+        self.attached(&pod.ok_or_else(missing)?).await
+    }
+
+    /// Uses a pod whose keeper was launched.
+    async fn attached(&self, pod: &Pod) -> Result<Made> {
+        starting::check_running(&self.cluster, pod).await?;
+        let (name, uid) = (pod.metadata.name.as_deref(), pod.metadata.uid.as_deref());
+        let (name, uid) = (name.unwrap_or_default(), uid.unwrap_or_default());
         let unlaunched = || Error::new(ErrorKind::NotFound, format!("the pod `{name}` has no keeper of workden"));
-        if !launched::is_marked(&pod) {
+        if !launched::is_marked(pod) {
             return Err(unlaunched());
         }
-        let access = Access::read(&self.cluster, &uid).await?.ok_or_else(unlaunched)?;
-        Ok(Made { name: name.to_owned(), uid, access, claim: None })
+        Ok(Made::of(pod, Access::read(&self.cluster, uid).await?.ok_or_else(unlaunched)?, None))
     }
 
     /// Launches the keeper of a running pod, unless another process has, and returns the access to it.
@@ -263,7 +279,7 @@ impl SandboxPod {
 impl Connector for SandboxPod {
     async fn connect(&self) -> Result<RemoteSandbox> {
         let made = self.made.get_or_try_init(|| self.provide()).await?;
-        match reach::connect(&self.cluster, &made.name, &made.access, self.settings.reach).await {
+        match reach::connect(&self.cluster, made, self.settings.reach).await {
             Ok((remote, way)) => {
                 *self.way.lock().unwrap_or_else(PoisonError::into_inner) = Some(way);
                 Ok(remote)
@@ -319,7 +335,7 @@ impl Drop for SandboxPod {
         let is_nameless = match &self.choice {
             PodChoice::New { name, .. } => name.is_none(),
             PodChoice::Claimed(plan) => plan.name.is_none(),
-            PodChoice::Existing(_) => false,
+            PodChoice::Existing(_) | PodChoice::Found(_) => false,
         };
         let deletes = is_nameless && !*self.ended.get_mut() && self.settings.when_stopped == WhenStopped::Delete;
         let Some(made) = self.made.take().filter(|_| deletes) else { return };

@@ -20,7 +20,7 @@ use tokio_rustls::TlsConnector;
 use workden_core::{Error, ErrorKind, Result};
 use workden_wire::RemoteSandbox;
 
-use super::{access::Access, cluster::Cluster, errors, exec_stream, plan};
+use super::{access::Access, cluster::Cluster, errors, exec_stream, plan, pod::Made};
 
 /// How long an address may take to accept a connection. Networks without a route to pods often drop packets silently.
 const DIRECT_TIME: Duration = Duration::from_millis(700);
@@ -70,15 +70,11 @@ pub(super) trait PodStream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> PodStream for S {}
 
 /// Connects to the keeper of a pod by the named way, or by the first that works.
-pub(super) async fn connect(
-    cluster: &Cluster,
-    pod: &str,
-    access: &Access,
-    named: Option<Reach>,
-) -> Result<(RemoteSandbox, Reach)> {
+pub(super) async fn connect(cluster: &Cluster, made: &Made, named: Option<Reach>) -> Result<(RemoteSandbox, Reach)> {
+    let pod = &made.name;
     let (mut why, mut kind) = (Vec::new(), ErrorKind::Unreachable);
     for way in ways(cluster, named) {
-        let connected = timeout(CONNECT_TIME, by(cluster, pod, access, way)).await;
+        let connected = timeout(CONNECT_TIME, by(cluster, made, way)).await;
         match connected.unwrap_or_else(|_| Err(no_answer())) {
             Ok(remote) => {
                 cluster.remember_reach(way);
@@ -109,15 +105,20 @@ pub(super) fn ways(cluster: &Cluster, named: Option<Reach>) -> Vec<Reach> {
     }
 }
 
-async fn by(cluster: &Cluster, pod: &str, access: &Access, way: Reach) -> Result<RemoteSandbox> {
-    secured(stream(cluster, pod, plan::PORT, way).await?, access).await
+async fn by(cluster: &Cluster, made: &Made, way: Reach) -> Result<RemoteSandbox> {
+    let stream: Box<dyn PodStream> = match (way, &made.address) {
+        // A pod keeps its address, so the cluster is not asked for it again.
+        (Reach::Direct, Some(address)) => Box::new(direct(address, plan::PORT).await?),
+        _ => stream(cluster, &made.name, plan::PORT, way).await?,
+    };
+    secured(stream, made.access()).await
 }
 
 /// Opens a stream to a port of a pod. The relay connects to the keeper, whatever the port.
 pub(super) async fn stream(cluster: &Cluster, pod: &str, port: u16, way: Reach) -> Result<Box<dyn PodStream>> {
     let pods = cluster.pods().await?;
     Ok(match way {
-        Reach::Direct => Box::new(direct(&pods, pod, port).await?),
+        Reach::Direct => Box::new(direct(&address_of(&pods, pod).await?, port).await?),
         Reach::PortForward => Box::new(forwarded(&pods, pod, port).await?),
         Reach::Exec => Box::new(exec_stream::run(&pods, pod, &plan::relay_words()).await?),
     })
@@ -144,11 +145,14 @@ fn connector(access: &Access) -> Result<TlsConnector> {
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-async fn direct(pods: &Api<Pod>, name: &str, port: u16) -> Result<TcpStream> {
+async fn address_of(pods: &Api<Pod>, name: &str) -> Result<String> {
     let pod = pods.get(name).await.map_err(|error| errors::failed(&format!("read the pod `{name}`"), &error))?;
     let address = pod.status.and_then(|status| status.pod_ip).filter(|address| !address.is_empty());
-    let address = address.ok_or_else(|| Error::new(ErrorKind::Unreachable, "the pod has no address"))?;
-    let connected = timeout(DIRECT_TIME, TcpStream::connect((address.as_str(), port))).await;
+    address.ok_or_else(|| Error::new(ErrorKind::Unreachable, "the pod has no address"))
+}
+
+async fn direct(address: &str, port: u16) -> Result<TcpStream> {
+    let connected = timeout(DIRECT_TIME, TcpStream::connect((address, port))).await;
     let failed = |error: io::Error| Error::new(ErrorKind::Unreachable, format!("no connection: {}", error.kind()));
     let stream = connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())).map_err(failed)?;
     stream.set_nodelay(true).map_err(failed)?;

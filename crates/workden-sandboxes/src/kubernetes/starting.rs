@@ -102,14 +102,20 @@ pub(super) async fn why_gone(cluster: &Cluster, name: &str, uid: &str) -> Result
         let events = latest_event(cluster, uid).await.map_or_else(String::new, |event| format!(" ({event})"));
         return Err(gone(&format!("its pod `{name}` was deleted{events}")));
     };
-    match PodState::of(&pod) {
+    check_running(cluster, &pod).await
+}
+
+/// Returns why a pod that was just read does not run.
+pub(super) async fn check_running(cluster: &Cluster, pod: &Pod) -> Result<()> {
+    let name = pod.metadata.name.as_deref().unwrap_or_default();
+    match PodState::of(pod) {
         PodState::Running => Ok(()),
         PodState::Starting | PodState::Unschedulable(_) => {
             Err(Error::new(ErrorKind::Busy, format!("the pod `{name}` is starting")))
         }
         PodState::Hopeless(why) => Err(gone(&format!("its pod `{name}` failed: {why}"))),
         PodState::Ended(why) => {
-            let why = if why.is_empty() { reason_in_events(cluster, &pod).await } else { why };
+            let why = if why.is_empty() { reason_in_events(cluster, pod).await } else { why };
             Err(gone(&format!("its pod `{name}` has ended: {why}")))
         }
     }

@@ -59,7 +59,7 @@ async fn tried(sandbox: &KubernetesSandbox, way: Reach) -> Finding {
     let began = Instant::now();
     let kept = sandbox.kept().and_then(|pod| Some((pod, pod.made()?)));
     let connected = match kept {
-        Some((pod, made)) => reach::connect(&pod.cluster, &made.name, made.access(), Some(way)).await.map(drop),
+        Some((pod, made)) => reach::connect(&pod.cluster, made, Some(way)).await.map(drop),
         None => Ok(()),
     };
     let outcome = match connected {

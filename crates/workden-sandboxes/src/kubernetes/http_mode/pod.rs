@@ -156,6 +156,11 @@ impl HttpPod {
                 let _ = self.name.set(name.clone());
                 return Ok((name.clone(), pod, false));
             }
+            PodChoice::Found(pod) => {
+                let name = pod.metadata.name.clone().unwrap_or_default();
+                let _ = self.name.set(name.clone());
+                return Ok((name, Pod::clone(pod), false));
+            }
             // The builder refuses it, too.
             PodChoice::Claimed(_) => {
                 return Err(Error::new(ErrorKind::Unsupported, "`pool` is not supported with the HTTP mode"));

@@ -36,10 +36,7 @@ use super::{
     names,
     pod_state::PodState,
 };
-use crate::{
-    launcher::{ExistingSandbox, Launched, Launcher},
-    session_id::SessionId,
-};
+use crate::{launcher::Launched, session_id::SessionId};
 
 /// How long a keeper may take to say that it is alive.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
@@ -321,11 +318,9 @@ impl ClusterSessions {
 
     /// Connects to an existing pod.
     async fn adopt(&self, pod: &Pod) -> Result<Launched> {
-        let name = pod.metadata.name.clone().unwrap_or_default();
-        let found = ExistingSandbox { name, session: None, running: true, age: None };
-        let launched = self.launcher().adopt(&found).await?;
-        launched.sandbox.usage().await?;
-        Ok(launched)
+        let sandbox = self.launcher().found_sandbox(pod.clone())?;
+        sandbox.usage().await?;
+        Ok(Launched { sandbox: Arc::new(sandbox), name: pod.metadata.name.clone().unwrap_or_default() })
     }
 
     fn hash(&self, session: &SessionId) -> String {

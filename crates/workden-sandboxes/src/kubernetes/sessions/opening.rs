@@ -14,7 +14,9 @@ use super::{
     spares,
 };
 use crate::{
-    kubernetes::{KubernetesSandbox, cluster::patiently, creation, errors, labels, names, pod_state::PodState},
+    kubernetes::{
+        KubernetesSandbox, cluster::patiently, creation, errors, labels, launched, names, pod_state::PodState,
+    },
     launcher::{LaunchRequest, Launched},
     session_id::SessionId,
 };
@@ -115,7 +117,9 @@ async fn enter(sessions: &ClusterSessions, lease: &SessionLease, idle: Duration)
         None if lease.pod_uid.is_none() && lease.pod == own_name => make(sessions, lease, idle).await,
         Some(found) if !matches!(PodState::of(&found), PodState::Ended(_)) => match owner_of(sessions, &found, lease) {
             // Its keeper may not have been launched yet.
-            Owner::Session if lease.pod == own_name => make(sessions, lease, idle).await,
+            Owner::Session if lease.pod == own_name && !launched::is_marked(&found) => {
+                make(sessions, lease, idle).await
+            }
             Owner::Session => attach(sessions, &found).await,
             Owner::NoSession if claim(sessions, &found, &lease.session).await? => attach(sessions, &found).await,
             Owner::NoSession => return Ok(Attempt::Again),
@@ -157,7 +161,7 @@ async fn make(sessions: &ClusterSessions, lease: &SessionLease, idle: Duration) 
 async fn attach(sessions: &ClusterSessions, found: &Pod) -> Result<KubernetesSandbox> {
     let wanted = sessions.launcher().fingerprint()?;
     creation::check_options(&wanted, found)?;
-    let sandbox = sessions.launcher().sandbox(found.metadata.name.as_deref().unwrap_or_default())?;
+    let sandbox = sessions.launcher().found_sandbox(found.clone())?;
     sandbox.start().await?;
     Ok(sandbox)
 }
