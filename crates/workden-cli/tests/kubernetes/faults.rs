@@ -187,7 +187,8 @@ async fn a_pod_that_answers_with_garbage_is_an_error_in_time() {
     let endless = "while true; do head -c 100000 /dev/urandom | nc -l -p 27183 >/dev/null; done";
     apply(
         &json!({"apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": name, "namespace": "default", "labels": {"workden.dev/owner": owner}},
+            "metadata": {"name": name, "namespace": "default", "labels": {"workden.dev/owner": owner},
+                "annotations": {"workden.dev/launched": "true"}},
             "spec": {"terminationGracePeriodSeconds": 0, "containers": [
                 {"name": "workden", "image": BUSYBOX, "command": ["sh", "-c", endless]}]}})
         .to_string(),

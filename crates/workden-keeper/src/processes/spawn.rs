@@ -12,6 +12,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use rustix::{
+    fs::{Mode, OFlags},
     io::Errno,
     process,
     pty::OpenptFlags,
@@ -82,7 +83,15 @@ fn terminal(size: WindowSize) -> Result<(Watched, OwnedFd)> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let ours = rustix::pty::openpt(flags).map_err(failed)?;
     rustix::pty::unlockpt(&ours).map_err(failed)?;
-    let theirs = rustix::pty::ioctl_tiocgptpeer(&ours, flags).map_err(failed)?;
+    let theirs = match rustix::pty::ioctl_tiocgptpeer(&ours, flags) {
+        // gVisor does not have this call. By name, the terminal is found where the keeper's own `/dev/pts` is mounted.
+        Err(Errno::NOTTY | Errno::INVAL) => {
+            let name = rustix::pty::ptsname(&ours, Vec::new()).map_err(failed)?;
+            let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+            rustix::fs::open(name, flags, Mode::empty()).map_err(failed)?
+        }
+        opened => opened.map_err(failed)?,
+    };
     set_size(&ours, size).map_err(failed)?;
     Ok((Watched::new(ours)?, theirs))
 }

@@ -190,7 +190,7 @@ impl KubernetesSandboxBuilder {
         self
     }
 
-    /// Sets how long the pod may take to start; 60 s by default.
+    /// Sets how long the pod may take to start, and its keeper after that; 60 s by default.
     pub fn start_timeout(mut self, most: Duration) -> Self {
         self.start_timeout = Some(most);
         self

@@ -34,8 +34,6 @@ use crate::{container_keepers::ContainerKeepers, reconnecting::Connector};
 
 /// How long a keeper may take to stop its commands.
 const STOP_TIME: Duration = limits::TERM_TIME.saturating_add(Duration::from_secs(3));
-/// How long a keeper may take from its installation to its first answer.
-const LAUNCH_TIME: Duration = Duration::from_secs(60);
 
 /// One pod.
 #[derive(Debug)]
@@ -251,14 +249,15 @@ impl SandboxPod {
             return Ok(access);
         }
         let launch = launching::launch(&self.cluster, &self.keepers, name, plan, &access);
-        let error = match timeout(LAUNCH_TIME, launch).await {
+        let most = self.settings.times.start;
+        let error = match timeout(most, launch).await {
             Ok(Ok(())) => None,
             // Another process was faster, with the same access.
             Ok(Err(error)) if sharing == Sharing::Shared && error.kind() == ErrorKind::Conflict => None,
             Ok(Err(error)) => Some(error),
             Err(_) => {
-                let sentence = format!("starting the keeper in `{name}` timed out after {} s", LAUNCH_TIME.as_secs());
-                Some(Error::new(ErrorKind::TimedOut, sentence))
+                let sentence = format!("starting the keeper in `{name}` timed out after {} s", most.as_secs());
+                Some(Error::new(ErrorKind::TimedOut, sentence).hint("set a longer start timeout"))
             }
         };
         if let Some(error) = error {
