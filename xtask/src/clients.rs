@@ -1,4 +1,4 @@
-//! `cargo xtask clients`: installs the MCP clients that tests start, below `target`.
+//! `cargo xtask clients`: installs the clients of MCP and of Daytona that tests start, below `target`.
 //!
 //! Files beside those tests list the packages and versions. Both package managers use the registry that the user has
 //! configured.
@@ -23,6 +23,9 @@ pub(crate) fn run() -> Outcome {
     installed::provide(&list, &home, "bin/python", || installed::by_pip(Path::new("python3"), &list, &home))?;
     let (list, home) = (lists.join("npm/package.json"), homes.join("npm"));
     installed::provide(&list, &home, NODE, || by_npm(&list, &home))?;
+    let list = workspace::root().join("crates/workden-daytona-stub/tests/sdk/requirements.txt");
+    let home = homes.join("daytona");
+    installed::provide(&list, &home, "bin/python", || installed::by_pip(Path::new("python3"), &list, &home))?;
     println!("the clients are in {}", homes.display());
     Ok(())
 }

@@ -58,7 +58,7 @@ cargo xtask <command>
                   --test kubernetes`. Uses the cluster of WORKDEN_TEST_KUBECONFIG, or starts one as root on Debian
                   with the scripts in cluster/ (17 CPU minutes the first time), imports the images, and removes it
                   afterwards.
-  clients         Install the MCP clients that tests start (Python, Node.js) into target/clients.
+  clients         Install the clients that tests start (of MCP and Daytona) into target/clients.
   python          Build and test the Python package in an environment in target/python, with full line coverage,
                   the documented examples and the type check. `cargo xtask python -- -k grep` selects tests.
   wheel           Build the wheel of the Python package and try it in each Python from 3.10 to 3.13 on this

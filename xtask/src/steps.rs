@@ -80,6 +80,7 @@ const PUBLISH: &[&str] = &[
     "--allow-dirty",
     "--workspace",
     "--exclude=workden-bench",
+    "--exclude=workden-daytona-stub",
     "--exclude=workden-fuzz",
     "--exclude=workden-python",
     "--exclude=xtask",

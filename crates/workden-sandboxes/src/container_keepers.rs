@@ -40,7 +40,7 @@ impl fmt::Debug for KeeperFile {
 
 impl KeeperFile {
     /// Returns the architecture as `uname -m` prints it.
-    #[cfg(feature = "kubernetes")]
+    #[cfg(any(feature = "kubernetes", feature = "daytona"))]
     pub(crate) fn machine(&self) -> &'static str {
         if self.architecture == "arm64" { "aarch64" } else { "x86_64" }
     }
@@ -88,7 +88,7 @@ impl ContainerKeepers {
     /// # Errors
     ///
     /// When there is none.
-    #[cfg(feature = "kubernetes")]
+    #[cfg(any(feature = "kubernetes", feature = "daytona"))]
     pub(crate) async fn read_all(&self) -> Result<Vec<KeeperFile>> {
         let (mut all, mut why) = (Vec::new(), None);
         for (_, architecture) in ARCHITECTURES {

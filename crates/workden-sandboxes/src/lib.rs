@@ -24,8 +24,10 @@
 
 #![forbid(unsafe_code)]
 
-#[cfg(any(feature = "docker", feature = "kubernetes"))]
+#[cfg(any(feature = "docker", feature = "kubernetes", feature = "daytona"))]
 mod container_keepers;
+#[cfg(feature = "daytona")]
+pub mod daytona;
 mod delegate;
 #[cfg(feature = "docker")]
 pub mod docker;
@@ -41,17 +43,19 @@ mod lazy;
 mod limits;
 mod linux;
 mod options;
-#[cfg(any(feature = "docker", feature = "kubernetes"))]
+#[cfg(any(feature = "docker", feature = "kubernetes", feature = "daytona"))]
 mod reconnecting;
 pub mod repositories;
 pub mod runtimes;
+#[cfg(any(feature = "kubernetes", feature = "daytona"))]
+mod served;
 mod session_id;
 mod small_file;
 mod token;
 pub mod toolchains;
 mod variables;
 
-#[cfg(any(feature = "docker", feature = "kubernetes"))]
+#[cfg(any(feature = "docker", feature = "kubernetes", feature = "daytona"))]
 pub use container_keepers::ContainerKeepers;
 pub use git_files::GitFiles;
 pub use host::{HostSandbox, HostSandboxBuilder};

@@ -66,6 +66,23 @@ pub enum Lifetime {
     /// The keeper of a pod serves clients with the token over TLS, on its socket and on a port, and ends when no client
     /// has been connected for `ttl`.
     Pod(PodAccess),
+    /// The keeper serves clients that know the secret, on a port of the loopback interface.
+    Port(PortAccess),
+}
+
+/// How clients reach a keeper on a port of the loopback interface, to which a proxy leads.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortAccess {
+    /// The time without a client; `None` for ever.
+    pub ttl: Option<Duration>,
+    /// What both sides of a connection prove to know, as hexadecimal digits.
+    pub secret: String,
+}
+
+impl fmt::Debug for PortAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PortAccess").field("ttl", &self.ttl).finish_non_exhaustive()
+    }
 }
 
 /// How clients reach the keeper of a pod.

@@ -41,6 +41,7 @@
 #![forbid(unsafe_code)]
 
 mod calls;
+mod challenge;
 mod client;
 mod errors;
 mod frames;
@@ -48,10 +49,15 @@ mod handshake;
 mod header;
 mod launch;
 pub mod limits;
+mod message_stream;
+mod secret;
 mod server;
 pub mod tree;
 
+pub use challenge::{answer_challenge, challenge};
 pub use client::{RemoteSandbox, TreeDownload};
 pub use handshake::{launch, read_launch, write_reply};
-pub use launch::{Launch, LaunchTarget, Lifetime, PROTOCOL, PodAccess, Reply};
+pub use launch::{Launch, LaunchTarget, Lifetime, PROTOCOL, PodAccess, PortAccess, Reply};
+pub use message_stream::MessageStream;
+pub use secret::SharedSecret;
 pub use server::{ServeOptions, TokenHash, router, serve};

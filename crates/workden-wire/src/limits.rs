@@ -57,6 +57,8 @@ pub const FRAME_BYTES: u32 = 64 * 1024;
 pub const CONTROL_FRAME_BYTES: usize = 1024 * 1024;
 /// Bytes of the line with which a keeper is launched, and of its reply.
 pub const LAUNCH_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes of one message of a WebSocket that carries the protocol. A connection costs as much before it is authenticated.
+pub const WEBSOCKET_BYTES: usize = 64 * 1024;
 /// Bytes of the files of one tree.
 pub const TREE_BYTES: u64 = 16 * 1024 * 1024 * 1024;
 /// Files and directories of one tree.

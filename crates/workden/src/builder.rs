@@ -152,6 +152,22 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// Runs commands in a sandbox of Daytona, with these options. It starts with the first command. Its files are at
+    /// Daytona, so that no directory can be mounted.
+    #[cfg(feature = "daytona")]
+    #[must_use]
+    pub fn daytona(
+        mut self,
+        options: impl FnOnce(
+            workden_sandboxes::daytona::DaytonaSandboxBuilder,
+        ) -> workden_sandboxes::daytona::DaytonaSandboxBuilder,
+    ) -> Self {
+        let builder = workden_sandboxes::daytona::DaytonaSandbox::builder();
+        let builder = options(builder.environment_of(workden_sandboxes::HostEnvironment::from_process()));
+        self.sandboxes.push(SandboxKind::Daytona(Box::new(builder)));
+        self
+    }
+
     /// Runs commands on this machine without isolation, for development. A command can read and change whatever the
     /// user can; only file calls are protected.
     #[cfg(feature = "linux")]
@@ -407,7 +423,7 @@ impl WorkspaceBuilder {
         match self.sandboxes.is_empty() {
             true => Ok(kind),
             false => Err(Error::new(ErrorKind::InvalidArgument, "a workspace can have only one sandbox")
-                .hint("call only one of `linux`, `docker`, `kubernetes`, `host` and `remote`")),
+                .hint("call only one of `linux`, `docker`, `kubernetes`, `daytona`, `host` and `remote`")),
         }
     }
 

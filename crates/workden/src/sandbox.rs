@@ -16,6 +16,8 @@ use workden_core::{
 };
 use workden_files::{OpenMount, open_mounts};
 use workden_policy::Policy;
+#[cfg(feature = "daytona")]
+use workden_sandboxes::daytona::DaytonaSandboxBuilder;
 #[cfg(feature = "docker")]
 use workden_sandboxes::docker::{DockerSandbox, DockerSandboxBuilder};
 #[cfg(feature = "kubernetes")]
@@ -42,6 +44,8 @@ pub(crate) enum SandboxKind {
     #[cfg(feature = "docker")]
     Docker(Box<DockerSandboxBuilder>),
     /// In a pod of a cluster.
+    #[cfg(feature = "daytona")]
+    Daytona(Box<DaytonaSandboxBuilder>),
     #[cfg(feature = "kubernetes")]
     Kubernetes(Box<KubernetesSandboxBuilder>),
     /// One that already runs.
@@ -77,6 +81,8 @@ impl SandboxKind {
             Self::Linux(builder, _) => builder.directory(),
             #[cfg(feature = "docker")]
             Self::Docker(builder) => VirtualPath::parse(&builder.directory()),
+            #[cfg(feature = "daytona")]
+            Self::Daytona(builder) => VirtualPath::parse(&builder.directory()),
             #[cfg(feature = "kubernetes")]
             Self::Kubernetes(builder) => VirtualPath::parse(&builder.directory()),
             #[cfg(feature = "linux")]
@@ -112,6 +118,8 @@ impl SandboxKind {
             // An image may have bash or not.
             #[cfg(feature = "docker")]
             Self::Docker(_) => None,
+            #[cfg(feature = "daytona")]
+            Self::Daytona(_) => None,
             #[cfg(feature = "kubernetes")]
             Self::Kubernetes(_) => None,
             Self::Remote(_) | Self::Session(_) => None,
@@ -127,6 +135,8 @@ impl SandboxKind {
             Self::Host(builder) => builder.options().timeout,
             #[cfg(feature = "docker")]
             Self::Docker(builder) => builder.options().timeout,
+            #[cfg(feature = "daytona")]
+            Self::Daytona(builder) => builder.options().timeout,
             #[cfg(feature = "kubernetes")]
             Self::Kubernetes(builder) => builder.options().timeout,
             Self::Remote(_) | Self::Session(_) => None,
@@ -142,6 +152,8 @@ impl SandboxKind {
             Self::Host(_) => CommandFacts::new().network(Network::Host),
             #[cfg(feature = "docker")]
             Self::Docker(builder) => builder.facts(),
+            #[cfg(feature = "daytona")]
+            Self::Daytona(builder) => builder.facts(),
             #[cfg(feature = "kubernetes")]
             Self::Kubernetes(builder) => builder.facts(),
             Self::Remote(_) | Self::Session(_) => CommandFacts::new(),
@@ -158,6 +170,8 @@ impl SandboxKind {
             #[cfg(feature = "docker")]
             Self::Docker(builder) => builder.options().git_files,
             // No program outside sees the files of a pod.
+            #[cfg(feature = "daytona")]
+            Self::Daytona(_) => GitFiles::Writable,
             #[cfg(feature = "kubernetes")]
             Self::Kubernetes(_) => GitFiles::Writable,
             Self::Session(session) if !session.2.has_directory() => GitFiles::Writable,
@@ -174,6 +188,8 @@ impl SandboxKind {
             Self::Host(_) => Vec::new(),
             #[cfg(feature = "docker")]
             Self::Docker(_) => Vec::new(),
+            #[cfg(feature = "daytona")]
+            Self::Daytona(_) => Vec::new(),
             #[cfg(feature = "kubernetes")]
             Self::Kubernetes(_) => Vec::new(),
             Self::Remote(_) | Self::Session(_) => Vec::new(),
@@ -187,6 +203,8 @@ impl SandboxKind {
             Self::Linux(builder, _) => shown_by(builder),
             #[cfg(feature = "docker")]
             Self::Docker(builder) => builder.shown_files(),
+            #[cfg(feature = "daytona")]
+            Self::Daytona(_) => Vec::new(),
             #[cfg(feature = "kubernetes")]
             Self::Kubernetes(_) => Vec::new(),
             #[cfg(feature = "linux")]
@@ -204,6 +222,8 @@ impl SandboxKind {
             Self::Host(_) => false,
             #[cfg(feature = "docker")]
             Self::Docker(_) => true,
+            #[cfg(feature = "daytona")]
+            Self::Daytona(_) => false,
             #[cfg(feature = "kubernetes")]
             Self::Kubernetes(_) => false,
             Self::Session(session) => session.2.has_directory(),
@@ -258,6 +278,8 @@ impl SandboxKind {
             }
             #[cfg(feature = "docker")]
             Self::Docker(builder) => docker(*builder, mounts, git_files, (&inside, work_dir), durability),
+            #[cfg(feature = "daytona")]
+            Self::Daytona(builder) => daytona(*builder, mounts, work_dir, durability),
             #[cfg(feature = "kubernetes")]
             Self::Kubernetes(builder) => kubernetes(*builder, mounts, work_dir, durability),
             #[cfg(feature = "linux")]
@@ -283,6 +305,8 @@ impl SandboxKind {
             Self::Host(_) => true,
             #[cfg(feature = "docker")]
             Self::Docker(_) => false,
+            #[cfg(feature = "daytona")]
+            Self::Daytona(_) => false,
             #[cfg(feature = "kubernetes")]
             Self::Kubernetes(_) => false,
             Self::Remote(_) | Self::Session(_) => false,
@@ -441,6 +465,32 @@ fn kubernetes(
         let sentence = format!("a directory at `{}` is not supported with a Kubernetes sandbox", mount.at);
         return Err(Error::new(ErrorKind::Unsupported, sentence)
             .hint("the files of a pod are in the cluster: write them with the tools, or use a claim"));
+    }
+    builder.check()?;
+    let start = move |begun: Begun| {
+        let builder = builder.clone();
+        async move {
+            let sandbox = Arc::new(builder.build()?);
+            begun.set(Arc::clone(&sandbox) as Arc<dyn Sandbox>);
+            sandbox.start().await?;
+            Ok(sandbox as Arc<dyn Sandbox>)
+        }
+    };
+    Assembled::of(LazySandbox::new(work_dir, start), mounts, &[], durability)
+}
+
+/// The files of the sandbox are at Daytona, so that no directory of this machine can be mounted.
+#[cfg(feature = "daytona")]
+fn daytona(
+    builder: DaytonaSandboxBuilder,
+    mounts: &Mounts,
+    work_dir: VirtualPath,
+    durability: Option<workden_files::Durability>,
+) -> Result<Assembled> {
+    if let Some(mount) = mounts.directories.first() {
+        let sentence = format!("a directory at `{}` is not supported with a Daytona sandbox", mount.at);
+        return Err(Error::new(ErrorKind::Unsupported, sentence)
+            .hint("the files of the sandbox are at Daytona: write them with the tools, or use a volume"));
     }
     builder.check()?;
     let start = move |begun: Begun| {

@@ -11,8 +11,8 @@ const PRIVATE: &[&str] = &[
     concat!("/fa", "rm/"),
 ];
 
-/// User names that examples use.
-const EXAMPLE_USERS: &[&str] = &["user", "agent", "me", "you"];
+/// User names that examples use, and the user of every sandbox of Daytona, whose home is part of that interface.
+const EXAMPLE_USERS: &[&str] = &["user", "agent", "me", "you", "daytona"];
 
 pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
     // The commands of a corpus are about any machine.
@@ -59,6 +59,8 @@ mod tests {
             ("", PRIVATE[4], "a", 1),
             // Texts that only look like one.
             ("cd ", PRIVATE[0], "user/code", 0),
+            ("cd ", PRIVATE[0], "daytona/code", 0),
+            ("cd ", PRIVATE[0], "daytonas/code", 1),
             ("", PRIVATE[0], "<name>/code", 0),
             ("docs", PRIVATE[3], "plan.md", 0),
             ("..", PRIVATE[3], "main", 0),

@@ -1,17 +1,30 @@
 //! Pods in gVisor, by the RuntimeClass of the overlay.
 
-use workden_conformance::sandbox_checks;
+use workden_conformance::{SandboxCheck, sandbox_checks};
+use workden_core::Sandbox;
 use workden_sandboxes::kubernetes::KubernetesSandboxBuilder;
 
 use crate::{
     checks::files_conform,
     places::{BUSYBOX, apply, pod},
-    reused_sandboxes::{hold_reusing, refuse},
+    reused_sandboxes::hold_reusing,
 };
 
 /// What commands cannot do in Debian's gVisor: it has no child subreapers, and its `/proc/PID/status` has no signal
 /// masks.
 const LACKING: [&str; 2] = ["inheritance::no_signal_is_blocked_or_ignored", "orphans::a_dropped_process_leaves_nobody"];
+
+/// Proves that each of these checks fails.
+async fn refuse<S: Sandbox>(checks: impl Iterator<Item = &'static SandboxCheck>, make: impl AsyncFn() -> S) {
+    let mut tried = 0;
+    for check in checks {
+        let sandbox = make().await;
+        assert!(check.run(&sandbox).await.is_err(), "{check} holds, and is named as one that does not");
+        sandbox.stop().await.unwrap();
+        tried += 1;
+    }
+    assert!(tried > 0, "no check has such a name");
+}
 
 /// Returns the builder of a pod in gVisor.
 fn in_gvisor() -> KubernetesSandboxBuilder {

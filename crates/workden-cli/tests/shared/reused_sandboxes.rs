@@ -29,15 +29,3 @@ pub(crate) async fn hold_reusing<S: Sandbox>(
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
     hold(alone.into_iter(), make).await;
 }
-
-/// Proves that each of these checks fails.
-pub(crate) async fn refuse<S: Sandbox>(checks: impl Iterator<Item = &'static SandboxCheck>, make: impl AsyncFn() -> S) {
-    let mut tried = 0;
-    for check in checks {
-        let sandbox = make().await;
-        assert!(check.run(&sandbox).await.is_err(), "{check} holds, and is named as one that does not");
-        sandbox.stop().await.unwrap();
-        tried += 1;
-    }
-    assert!(tried > 0, "no check has such a name");
-}

@@ -7,6 +7,7 @@ use workden_wire::TokenHash;
 
 const USAGE: &str = "usage: keeper serve --socket PATH --token-sha256 HEX --directory DIR [--ttl SECONDS] [--attached]\n             \
                      [--git-config PATH --git-name NAME --git-email ADDRESS]\n       \
+                     keeper serve --port NUMBER [--port NUMBER]...\n       \
                      keeper pod --socket PATH [--wait SECONDS]\n       \
                      keeper connect --socket PATH\n       keeper file-ids PATH...\n       keeper checksum\n       \
                      keeper install PATH\n       keeper --version";
@@ -20,6 +21,8 @@ pub(super) enum KeeperTask {
     Launched,
     /// Serve a socket in a container.
     Serve(ServeArguments),
+    /// Serve the first of these ports of the loopback interface that is free, as the launch on standard input says.
+    Ports(Vec<u16>),
     /// Serve a pod, after a launcher has connected to its socket.
     Pod(PodArguments),
     /// Relay to a socket.
@@ -87,7 +90,7 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Kee
         return Ok(KeeperTask::FileIds(arguments.map(PathBuf::from).collect()));
     }
     let (mut socket, mut token, mut ttl, mut directory, mut git_config) = (None, None, None, None, None);
-    let mut wait = None;
+    let (mut wait, mut ports) = (None, Vec::new());
     let mut git_identity = GitIdentity::default();
     let mut standard_streams = StandardStreams::Unused;
     while let Some(name) = arguments.next() {
@@ -105,9 +108,16 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Kee
             Some("--git-name") => git_identity.name = Some(text()?.to_owned()),
             Some("--git-email") => git_identity.email = Some(text()?.to_owned()),
             Some("--ttl") => ttl = Some(seconds("--ttl", text()?)?),
+            Some("--port") => ports.push(port(text()?)?),
             Some("--wait") => wait = Some(seconds("--wait", text()?)?),
             _ => return Err(wrong(&format!("unknown option `{}`", name.display()))),
         }
+    }
+    if task == "serve" && !ports.is_empty() {
+        return match socket {
+            None => Ok(KeeperTask::Ports(ports)),
+            Some(_) => Err(wrong("`--port` is not supported with `--socket`")),
+        };
     }
     let socket = socket.ok_or_else(|| wrong("`--socket` is required"))?;
     match task.to_str() {
@@ -131,6 +141,10 @@ fn seconds(option: &str, text: &str) -> Result<Duration> {
     Ok(Duration::from_secs(seconds))
 }
 
+fn port(text: &str) -> Result<u16> {
+    text.parse().map_err(|_| wrong("invalid `--port`: use a number from 0 to 65535"))
+}
+
 fn wrong(why: &str) -> Error {
     Error::new(ErrorKind::InvalidArgument, why.to_owned()).hint(USAGE)
 }
@@ -149,6 +163,8 @@ mod tests {
         assert!(matches!(parsed(""), Ok(KeeperTask::Launched)));
         assert!(matches!(parsed("--version"), Ok(KeeperTask::Version)));
         assert!(matches!(parsed("connect --socket /s"), Ok(KeeperTask::Connect { .. })));
+        let KeeperTask::Ports(ports) = parsed("serve --port 7 --port 8").unwrap() else { panic!("not ports") };
+        assert_eq!(ports, [7, 8]);
         let KeeperTask::Pod(pod) = parsed("pod --socket /s --wait 5").unwrap() else { panic!("not a pod") };
         assert_eq!(pod, PodArguments { socket: "/s".into(), wait: Some(Duration::from_secs(5)) });
         let serve =
@@ -163,6 +179,8 @@ mod tests {
             "serve",
             "serve --socket",
             "serve --socket /s",
+            "serve --port 99999",
+            "serve --port 7 --socket /s",
             "dance --socket /s",
             "pod --wait x",
             "install",

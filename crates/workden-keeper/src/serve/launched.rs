@@ -57,6 +57,9 @@ fn prepare() -> Result<PreparedKeeper> {
         Lifetime::Pod(_) => {
             return Err(Error::new(ErrorKind::InvalidArgument, "a launch for a pod requires the keeper of a pod"));
         }
+        Lifetime::Port(_) => {
+            return Err(Error::new(ErrorKind::InvalidArgument, "a launch for a port requires `serve --port`"));
+        }
         Lifetime::Leased { ttl, socket, token_sha256, directory: own } => {
             directory.clone_from(own);
             ends.lease = Some(*ttl);

@@ -32,7 +32,7 @@ use super::{
 };
 
 /// The interval at which a silent client is asked whether it is still there.
-const HEARTBEAT: Duration = Duration::from_secs(20);
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(20);
 /// The most clients at a time.
 const CLIENTS: usize = 64;
 

@@ -1,10 +1,16 @@
 //! The lifetime of a keeper: it serves and reaps until one of its end conditions is met, and then ends everything
 //! that it started.
 
-use std::{future::pending, os::fd::OwnedFd, sync::Arc, time::Duration};
+use std::{
+    future::{Future, pending},
+    os::fd::OwnedFd,
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::{
     io::{AsyncRead, AsyncWrite},
+    task::JoinHandle,
     time::{sleep, timeout},
 };
 use workden_core::{Result, Sandbox};
@@ -40,6 +46,20 @@ pub(super) struct LauncherStream<S> {
     pub(super) options: ServeOptions,
 }
 
+/// Serves clients, by what `serve` returns, until an end condition is met, and ends everything.
+pub(super) async fn serve_clients_until_end<F>(
+    keeper: Arc<Keeper>,
+    ends: EndConditions,
+    serve: impl FnOnce(Arc<Clients>) -> F,
+) -> Result<()>
+where
+    F: Future<Output = Result<()>>,
+{
+    let clients = Clients::new();
+    let shared = serve(Arc::clone(&clients));
+    until_end(keeper, tokio::spawn(async {}), shared, &clients, ends).await
+}
+
 /// Serves until an end condition is met, and ends everything.
 pub(super) async fn serve_until_end<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     keeper: Arc<Keeper>,
@@ -49,13 +69,23 @@ pub(super) async fn serve_until_end<S: AsyncRead + AsyncWrite + Unpin + Send + '
 ) -> Result<()> {
     let clients = Clients::new();
     let sandbox: Arc<dyn Sandbox> = Arc::clone(&keeper) as _;
-    let mut own_stream = tokio::spawn(own_stream(Arc::clone(&sandbox), stream, Arc::clone(&clients)));
+    let own_stream = tokio::spawn(own_stream(Arc::clone(&sandbox), stream, Arc::clone(&clients)));
     let shared = async {
         match entrances {
             Some(entrances) => lease::serve(entrances, sandbox, Arc::clone(&clients)).await,
             None => pending().await,
         }
     };
+    until_end(keeper, own_stream, shared, &clients, ends).await
+}
+
+async fn until_end(
+    keeper: Arc<Keeper>,
+    mut own_stream: JoinHandle<()>,
+    shared: impl Future<Output = Result<()>>,
+    clients: &Clients,
+    ends: EndConditions,
+) -> Result<()> {
     let mut signals = Signals::new()?;
     tracing::info!(pid = std::process::id(), "keeper serves");
     let reason = tokio::select! {
@@ -68,7 +98,7 @@ pub(super) async fn serve_until_end<S: AsyncRead + AsyncWrite + Unpin + Send + '
         () = owner_gone(ends.owner) => "the owning process exited",
         () = after(ends.wall_clock) => "the wall clock limit",
         () = idle(&keeper, ends.idle) => "the idle limit",
-        () = unleased(&clients, ends.lease) => "the lease ended",
+        () = unleased(clients, ends.lease) => "the lease ended",
         () = keeper.stopped() => {
             let _ = timeout(LAST_ANSWER, own_stream).await;
             "a call of stop"

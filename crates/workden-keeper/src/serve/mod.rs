@@ -2,6 +2,7 @@
 //!
 //! - Without arguments it was started by a launcher: its standard input is the stream.
 //! - `serve` serves a socket in a container.
+//! - `serve --port` serves a port of the loopback interface, to which a proxy leads.
 //! - `pod` waits for a launcher on a socket in a pod, and then serves that socket and a port.
 //! - `file-ids` prints the device and inode number of paths, and whether they are empty.
 //! - `checksum` prints the checksum of the program, and `install` copies it.
@@ -18,10 +19,12 @@ mod lifetime;
 mod own_file;
 mod pending;
 mod pod;
+mod ports;
 mod relay;
 mod runtime;
 mod signals;
 mod tls;
+mod web_clients;
 
 use std::{ffi::OsString, io::Write, process::ExitCode};
 
@@ -36,6 +39,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         KeeperTask::Version => version(),
         KeeperTask::Launched => launched::run(),
         KeeperTask::Serve(place) => container::run(place),
+        KeeperTask::Ports(ports) => ports::run(&ports),
         KeeperTask::Pod(pod) => pod::run(&pod),
         KeeperTask::Connect { socket } => relay::run(&socket),
         KeeperTask::Checksum => own_file::checksum(),

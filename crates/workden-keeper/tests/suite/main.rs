@@ -14,3 +14,4 @@ mod orphans;
 mod program;
 mod relay;
 mod streams;
+mod web;

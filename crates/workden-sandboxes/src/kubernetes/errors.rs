@@ -3,8 +3,7 @@
 use kube::{Error as KubeError, client::UpgradeConnectionError};
 use workden_core::{Error, ErrorKind};
 
-/// The most characters of a message of the cluster that are repeated.
-const MESSAGE_CHARACTERS: usize = 600;
+pub(super) use crate::served::shown;
 
 /// Returns the error of a call to the cluster; `what` is what workden tried, such as "create the pod `x`".
 pub(super) fn failed(what: &str, error: &KubeError) -> Error {
@@ -79,20 +78,6 @@ pub(super) fn retry_after(error: &KubeError) -> Option<u64> {
     }
 }
 
-/// Returns a message as it can be shown: one line, bounded, without control characters.
-pub(super) fn shown(message: &str) -> String {
-    let line: Vec<&str> = message.split_whitespace().collect();
-    let mut shown = String::new();
-    for character in line.join(" ").chars().take(MESSAGE_CHARACTERS) {
-        if character.is_control() {
-            shown.extend(character.escape_debug());
-        } else {
-            shown.push(character);
-        }
-    }
-    shown
-}
-
 /// Whether a refusal is about permissions. Quotas and admission policies refuse with the same status.
 fn is_permission(message: &str) -> bool {
     message.contains(" cannot ") && message.contains("User ")
@@ -135,11 +120,5 @@ mod tests {
         assert_eq!(stream(404), ErrorKind::NotFound);
         assert_eq!(stream(500), ErrorKind::Unreachable);
         assert_eq!(said(401, "Unauthorized").kind(), ErrorKind::PermissionDenied);
-    }
-
-    #[test]
-    fn messages_are_one_bounded_line() {
-        assert_eq!(shown("a\n  b\u{1b}[31m"), "a b\\u{1b}[31m");
-        assert_eq!(shown(&"x".repeat(5000)).len(), MESSAGE_CHARACTERS);
     }
 }

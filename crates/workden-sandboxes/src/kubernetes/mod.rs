@@ -56,7 +56,7 @@ pub use reach::Reach;
 pub use sessions::{ClusterSession, ClusterSessions, HeldLease, ListedSession, ReapedSessions};
 use workden_core::{Result, Sandbox};
 
-use crate::{delegate, reconnecting::ReconnectingSandbox};
+use crate::{delegate, reconnecting::ReconnectingSandbox, served::ServedSandbox};
 
 /// A sandbox in a pod. It starts when first needed, and ends when it is stopped. When it is dropped instead, its pod is
 /// deleted as soon as the cluster receives the request, or ends with its lease.
@@ -70,7 +70,7 @@ enum Inner {
     /// A keeper serves the pod.
     Kept(Box<ReconnectingSandbox<SandboxPod>>),
     /// The image serves itself.
-    Served(Box<HttpPod>),
+    Served(Box<ServedSandbox<HttpPod>>),
 }
 
 impl KubernetesSandbox {
@@ -84,7 +84,7 @@ impl KubernetesSandbox {
     }
 
     fn served(pod: HttpPod) -> Self {
-        Self { inner: Inner::Served(Box::new(pod)) }
+        Self { inner: Inner::Served(Box::new(ServedSandbox::new(pod))) }
     }
 
     fn sandbox(&self) -> &dyn Sandbox {
@@ -102,7 +102,7 @@ impl KubernetesSandbox {
     pub async fn start(&self) -> Result<()> {
         match &self.inner {
             Inner::Kept(sandbox) => sandbox.remote().await.map(drop),
-            Inner::Served(pod) => pod.start().await,
+            Inner::Served(pod) => pod.service.start().await,
         }
     }
 
@@ -111,7 +111,7 @@ impl KubernetesSandbox {
     pub fn pod_name(&self) -> Option<String> {
         match &self.inner {
             Inner::Kept(sandbox) => sandbox.connector.made().map(|made| made.name.clone()),
-            Inner::Served(pod) => pod.pod_name(),
+            Inner::Served(pod) => pod.service.pod_name(),
         }
     }
 

@@ -5,7 +5,7 @@ use workden_core::Result;
 use super::field_errors::{shown, wrong};
 
 /// Checks an image reference.
-pub(super) fn check(reference: &str) -> Result<()> {
+pub(crate) fn check(reference: &str) -> Result<()> {
     if is_reference(reference) {
         return Ok(());
     }

@@ -13,4 +13,6 @@ mod tag;
 
 pub use builtin::{BUILTIN_RUNTIMES, BuiltinRuntime, builtin};
 pub use config::{PackageManager, RuntimeConfig};
+#[cfg(feature = "daytona")]
+pub(crate) use image_reference::check as check_image;
 pub use tag::{IMAGE_REPOSITORY, RuntimeTag};

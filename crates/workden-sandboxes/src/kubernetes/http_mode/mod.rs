@@ -13,17 +13,15 @@
 //! | `POST /ls` | `path` | rows of `name`, `path`, `is_dir`, `size` |
 //! | `POST /glob` | `pattern`, `path` | the same rows |
 
-mod commands;
 mod connector;
-mod files;
 #[cfg(test)]
 mod hostile_servers;
 mod messages;
 mod plan;
 mod pod;
 mod rows;
-mod search;
 mod server;
+mod service;
 
 use std::fmt;
 

@@ -44,8 +44,6 @@ pub(in super::super) struct HttpPod {
     name: OnceLock<String>,
     serving: OnceCell<Serving>,
     state: Mutex<State>,
-    /// Held during a read, change and write.
-    pub(super) changes: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -75,8 +73,8 @@ impl HttpPod {
     ) -> Self {
         let now = Instant::now();
         let state = Mutex::new(State { uid: None, is_stopped: false, began: now, used: now });
-        let (name, serving, changes) = Default::default();
-        Self { cluster, choice, settings, mode, work_dir, name, serving, state, changes }
+        let (name, serving) = Default::default();
+        Self { cluster, choice, settings, mode, work_dir, name, serving, state }
     }
 
     /// Starts the pod if it was not started.
@@ -120,7 +118,7 @@ impl HttpPod {
     }
 
     /// Deletes the pod, unless it is to stay.
-    pub(super) async fn end(&self) -> Result<()> {
+    pub(super) async fn release(&self) -> Result<()> {
         let uid = {
             let mut state = self.state();
             state.is_stopped = true;

@@ -7,14 +7,18 @@ use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use workden_core::{
     Backend, Completeness, Entry, Error, ErrorKind, Resolved, Result, VirtualPath,
-    search::{GlobRequest, Globbed, GrepRequest, Grepped, LetterCase, ListRequest, Listing, Pattern, Skipped, Syntax},
+    sandbox::Ended,
+    search::{
+        GlobKinds, GlobRequest, Globbed, GrepRequest, Grepped, LetterCase, ListRequest, Listing, Pattern, Skipped,
+        Syntax,
+    },
 };
 use workden_files::{
     StateBackend, SystemClock,
     toolkit::{Admission, TopEntries, WalkFilter},
 };
 
-use super::{HttpPod, commands::quoted, messages, rows, server::CallLimits};
+use super::{FILES_TIME, FileService, RanLine, commands::quoted};
 
 /// The most files that one search reads.
 const CANDIDATES: usize = 2_000;
@@ -23,10 +27,10 @@ const CANDIDATE_BYTES: usize = 128 * 1024 * 1024;
 /// Files that are read at the same time.
 const AT_ONCE: usize = 8;
 
-pub(super) async fn list(pod: &HttpPod, at: &VirtualPath, request: &ListRequest) -> Result<Listing> {
-    let found = pod.rows(at).await?;
+pub(super) async fn list(service: &impl FileService, at: &VirtualPath, request: &ListRequest) -> Result<Listing> {
+    let found = service.rows(at).await?;
     // An empty list also stands for a file, and for nothing at all.
-    if found.is_empty() && !pod.entry_at("list", at).await?.is_dir() {
+    if found.is_empty() && !service.entry("list", at).await?.is_dir() {
         return Err(Error::not_directory("list", at));
     }
     let screen = WalkFilter::for_list(request, at)?;
@@ -37,38 +41,30 @@ pub(super) async fn list(pod: &HttpPod, at: &VirtualPath, request: &ListRequest)
     Ok(Listing::of(found.into_iter().filter(is_shown).collect(), request.keep))
 }
 
-pub(super) async fn glob(pod: &HttpPod, at: &VirtualPath, request: &GlobRequest) -> Result<Globbed> {
+pub(super) async fn glob(service: &impl FileService, at: &VirtualPath, request: &GlobRequest) -> Result<Globbed> {
     let screen = WalkFilter::for_glob(request, at)?;
-    let (pattern, path) = (request.pattern.as_str(), at.to_string());
-    let found = pod
-        .call(async |server| {
-            let question = messages::GlobRequest { pattern, path: &path };
-            server.ask::<_, Vec<messages::Row>>("/glob", &question, CallLimits::FILES).await
-        })
-        .await;
-    let found = match found {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Err(Error::not_found("search", at)),
-        found => rows::below(at, found?),
-    };
+    let found = service.find(at, &request.pattern).await?;
     let (mut kept, mut skipped) = (TopEntries::new(request.keep), Skipped::default());
-    let shown = found.into_iter().filter(|entry| is_shown(&screen, at, &entry.path, entry.is_dir(), &mut skipped));
+    let is_wanted = |entry: &Entry| !entry.is_dir() || request.kinds == GlobKinds::Everything;
+    let found = found.into_iter().filter(is_wanted);
+    let shown = found.filter(|entry| is_shown(&screen, at, &entry.path, entry.is_dir(), &mut skipped));
     kept.extend(shown.collect::<Vec<_>>());
     Ok(kept.finish(skipped, Completeness::Complete))
 }
 
-pub(super) async fn grep(pod: &HttpPod, at: &VirtualPath, request: &GrepRequest) -> Result<Grepped> {
+pub(super) async fn grep(service: &impl FileService, at: &VirtualPath, request: &GrepRequest) -> Result<Grepped> {
     let screen = WalkFilter::for_grep(request, at)?;
     // Rejects an invalid pattern before the server sees it.
     let nothing = StateBackend::of_files([], [at.clone()], Arc::new(SystemClock));
     nothing.grep(&Resolved::literal(at.clone()), request).await?;
-    let mut files = candidates(pod, at, &request.pattern).await?;
+    let mut files = candidates(service, at, &request.pattern).await?;
     let mut skipped = Skipped::default();
     files.retain(|file| file == at || is_shown(&screen, at, file, false, &mut skipped));
     if files.len() > CANDIDATES {
         let sentence = format!("cannot search `{at}`: {} files may match, {CANDIDATES} at most", files.len());
         return Err(Error::new(ErrorKind::TooLarge, sentence).hint("search in a smaller directory, or use a command"));
     }
-    let contents = stream::iter(files).map(async |file| match pod.content("search", &file).await {
+    let contents = stream::iter(files).map(async |file| match service.content("search", &file).await {
         Ok(content) => Ok(Some((file, content))),
         // It is gone by now, or is not text.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotText) => Ok(None),
@@ -92,7 +88,7 @@ pub(super) async fn grep(pod: &HttpPod, at: &VirtualPath, request: &GrepRequest)
 
 /// Returns the files that may match: those in which `grep` finds the pattern, or all text files for a pattern that
 /// `grep` reads in another way.
-async fn candidates(pod: &HttpPod, at: &VirtualPath, pattern: &Pattern) -> Result<Vec<VirtualPath>> {
+async fn candidates(service: &impl FileService, at: &VirtualPath, pattern: &Pattern) -> Result<Vec<VirtualPath>> {
     let case = if pattern.case == LetterCase::Sensitive { "" } else { "i" };
     let (syntax, text) = match pattern.syntax {
         Syntax::Literal if !pattern.text.contains('\n') => ("F", pattern.text.as_str()),
@@ -100,17 +96,21 @@ async fn candidates(pod: &HttpPod, at: &VirtualPath, pattern: &Pattern) -> Resul
         Syntax::Literal | Syntax::Regex => ("F", ""),
     };
     let line = format!("grep -rsIl{case}{syntax} -e {} -- {}", quoted(text), quoted(at.as_str()));
-    let (output, code, is_cut) = pod.run_whole(&line, CallLimits::FILES.time).await?;
+    let RanLine { output, ended, is_cut } = service.run(&line, FILES_TIME).await?;
     if is_cut {
         return Err(Error::new(ErrorKind::TooLarge, format!("cannot search `{at}`: too many files match"))
             .hint("search in a smaller directory, or use a command"));
     }
-    if code == 127 {
+    if ended == Ended::TimedOut {
+        let sentence = format!("search timed out after {} s", FILES_TIME.as_secs());
+        return Err(Error::new(ErrorKind::TimedOut, sentence).hint("search in a smaller directory"));
+    }
+    if ended == Ended::Exited(127) {
         return Err(Error::new(ErrorKind::Unsupported, format!("cannot search `{at}`: the image has no `grep`")));
     }
     if output.is_empty() {
         // `grep` says the same of a directory without a match and of one that does not exist.
-        pod.entry_at("search", at).await?;
+        service.entry("search", at).await?;
     }
     Ok(output.lines().filter_map(|line| VirtualPath::parse(line).ok()).filter(|file| file.is_within(at)).collect())
 }

@@ -1,0 +1,104 @@
+//! `Api`: the client of Daytona's API, version 0. Another version can come beside it.
+//!
+//! Invariant: the key goes to the API and to the toolbox of a sandbox, and nowhere else; a port inside a sandbox is
+//! opened by a token of its own ([`Api::open_port`]).
+
+mod control;
+mod dial;
+mod failure;
+mod http;
+mod key;
+mod multipart;
+#[cfg(test)]
+mod scripted_server;
+mod toolbox;
+mod types;
+
+use ::http::{Request, Uri, header};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use workden_core::{Error, ErrorKind, Result};
+use workden_wire::MessageStream;
+
+use self::http::HttpClient;
+pub(crate) use self::{
+    dial::NetStream,
+    failure::{Failure, Progress},
+    http::jittered,
+    key::ApiKey,
+    toolbox::Toolbox,
+    types::{BuildInfo, CreateSandbox, FileInfo, SandboxInfo, SandboxState, VolumeMount},
+};
+
+/// The address of the service, unless another is set.
+pub(crate) const URL: &str = "https://app.daytona.io/api";
+/// The header with the token of a port.
+const PREVIEW_TOKEN: &str = "x-daytona-preview-token";
+/// Characters that stay as they are in a segment of a path or in a value of a query.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// The API of one account. Clones share the connections.
+#[derive(Clone, Debug)]
+pub(crate) struct Api {
+    http: HttpClient,
+    /// Without a slash at its end.
+    url: String,
+}
+
+impl Api {
+    pub(crate) fn new(key: ApiKey, url: &str) -> Result<Self> {
+        let url = url.trim_end_matches('/');
+        let is_address = url.parse::<Uri>().is_ok_and(|address| {
+            matches!(address.scheme_str(), Some("http" | "https"))
+                && address.host().is_some()
+                && address.query().is_none()
+        });
+        if !is_address {
+            let sentence = format!("invalid Daytona API URL `{}`", key.shown(url));
+            return Err(Error::new(ErrorKind::InvalidArgument, sentence).hint(format!("use an address like `{URL}`")));
+        }
+        Ok(Self { http: HttpClient::new(key)?, url: url.to_owned() })
+    }
+
+    pub(crate) fn key(&self) -> &ApiKey {
+        &self.http.key
+    }
+
+    /// Returns a text of the service as it can be shown.
+    pub(crate) fn shown(&self, text: &str) -> String {
+        self.http.key.shown(text)
+    }
+
+    /// Opens a WebSocket to a port inside a sandbox. Any process there could listen, so the key is not sent.
+    pub(crate) async fn open_port(&self, id: &str, port: u16) -> Result<MessageStream<Box<dyn NetStream>>> {
+        let link = self.preview(id, port).await?;
+        let unreachable = |why: &str| {
+            Error::new(
+                ErrorKind::Unreachable,
+                format!("port {port} of the sandbox cannot be reached: {}", self.shown(why)),
+            )
+        };
+        let address: Uri = link.url.parse().map_err(|_| unreachable("invalid address of the port"))?;
+        let authority = address.authority().ok_or_else(|| unreachable("invalid address of the port"))?;
+        let mut request = Request::builder()
+            .uri(link.url.replacen("http", "ws", 1))
+            .header(header::HOST, authority.as_str())
+            .header(header::CONNECTION, "Upgrade")
+            .header(header::UPGRADE, "websocket")
+            .header(header::SEC_WEBSOCKET_VERSION, "13")
+            .header(header::SEC_WEBSOCKET_KEY, tokio_tungstenite::tungstenite::handshake::client::generate_key());
+        if let Some(token) = &link.token {
+            request = request.header(PREVIEW_TOKEN, token);
+        }
+        let request = request.body(()).map_err(|_| unreachable("invalid address or token of the port"))?;
+        let stream = self.http.dialer.dial(&address).await.map_err(|error| unreachable(&error.to_string()))?;
+        MessageStream::connect(request, stream).await.map_err(|refused| match refused {
+            Ok(answer) => unreachable(&format!("HTTP {}", answer.status().as_u16())),
+            Err(error) => unreachable(&error.to_string()),
+        })
+    }
+}
+
+/// Escapes a segment of a path, or a value of a query.
+fn escaped(text: &str) -> String {
+    utf8_percent_encode(text, PLAIN).to_string()
+}
