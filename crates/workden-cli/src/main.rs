@@ -12,6 +12,7 @@ mod demo;
 mod descriptor;
 mod doctor;
 mod failure;
+mod hosted;
 mod isolation;
 mod log;
 mod mcp;

@@ -61,7 +61,7 @@ pub use packages::{
 pub use protected_names::ProtectedNames;
 pub use stack::{Commands, Files};
 pub use user_sessions::{
-    ClusterSpec, SessionKind, SessionManagers, SessionPlace, SessionSpec, UserSessions, runtime_named,
+    ClusterSpec, DaytonaSpec, SessionKind, SessionManagers, SessionPlace, SessionSpec, UserSessions, runtime_named,
 };
 pub use workden_core as core;
 pub use workden_core::sandbox::{Level, MountAccess, Network};

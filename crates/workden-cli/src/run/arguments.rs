@@ -9,6 +9,7 @@ use crate::{
     cluster::ClusterArguments,
     command_options::{CommandOptions, TimeoutOption},
     containers::{ContainerArguments, Net},
+    hosted::DaytonaArguments,
     packages::PathOption,
     typed::{self, MountArgument},
 };
@@ -52,7 +53,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "LEVEL", value_enum)]
     pub(super) level: Option<LevelArgument>,
     /// The network: `none`, `host` for the network of this machine, with `--sandbox docker` the name of a network of
-    /// the daemon, or with `--sandbox kubernetes` `cluster` [default: none].
+    /// the daemon, with `--sandbox kubernetes` `cluster`, or with `--sandbox daytona` `internet` [default: none].
     #[arg(long, value_name = "NETWORK", value_parser = Net::parse)]
     pub(super) net: Option<Net>,
     #[command(flatten)]
@@ -81,6 +82,8 @@ pub(crate) struct RunArguments {
     pub(super) command: Vec<String>,
     #[command(flatten)]
     pub(super) cluster: ClusterArguments,
+    #[command(flatten)]
+    pub(super) daytona: DaytonaArguments,
 }
 
 /// Where a command runs.
@@ -92,6 +95,8 @@ pub(super) enum Kind {
     Docker,
     /// In a pod of a Kubernetes cluster: sees an empty /workspace and what is installed in its image.
     Kubernetes,
+    /// In a sandbox of Daytona, a hosting service: sees its own files and what is installed there.
+    Daytona,
     /// On this machine as you, without any isolation.
     Host,
 }

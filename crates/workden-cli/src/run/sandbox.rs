@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+#[cfg(feature = "daytona")]
+use workden::sandboxes::daytona::DaytonaSandbox;
 #[cfg(feature = "kubernetes")]
 use workden::sandboxes::kubernetes::KubernetesSandbox;
 use workden::{
@@ -18,7 +20,7 @@ use super::{
     Ending, Machine, Running, Shown,
     arguments::{Kind, LevelArgument, LimitsHeld, RunArguments},
 };
-#[cfg(feature = "kubernetes")]
+#[cfg(any(feature = "daytona", feature = "kubernetes"))]
 use crate::spinner::Spinner;
 use crate::{
     cluster::refuse_in_pod,
@@ -37,6 +39,8 @@ pub(super) enum RunSandbox {
     Docker(DockerSandbox),
     #[cfg(feature = "kubernetes")]
     Kubernetes(KubernetesSandbox),
+    #[cfg(feature = "daytona")]
+    Daytona(DaytonaSandbox),
     /// A session, which keeps running.
     Session(Session),
 }
@@ -62,6 +66,10 @@ impl RunSandbox {
             Kind::Kubernetes => in_pod(arguments, told).await.map(Self::Kubernetes),
             #[cfg(not(feature = "kubernetes"))]
             Kind::Kubernetes => Err(Ending::Refused(crate::cluster::without_feature())),
+            #[cfg(feature = "daytona")]
+            Kind::Daytona => at_daytona(arguments, told).await.map(Self::Daytona),
+            #[cfg(not(feature = "daytona"))]
+            Kind::Daytona => Err(Ending::Refused(crate::hosted::without_feature())),
         }
     }
 
@@ -72,6 +80,8 @@ impl RunSandbox {
             Self::Docker(sandbox) => sandbox,
             #[cfg(feature = "kubernetes")]
             Self::Kubernetes(sandbox) => sandbox,
+            #[cfg(feature = "daytona")]
+            Self::Daytona(sandbox) => sandbox,
             Self::Session(session) => &**session,
         }
     }
@@ -89,6 +99,11 @@ impl RunSandbox {
             #[cfg(feature = "kubernetes")]
             Self::Kubernetes(sandbox) => {
                 // A pod that the cluster does not delete now ends when its lease expires.
+                let _ = sandbox.stop().await;
+            }
+            #[cfg(feature = "daytona")]
+            Self::Daytona(sandbox) => {
+                // One that Daytona does not delete now is deleted when it has been idle.
                 let _ = sandbox.stop().await;
             }
         }
@@ -163,9 +178,11 @@ async fn session(
         spec.kind = match arguments.sandbox {
             Kind::Docker => SessionKind::Docker,
             Kind::Kubernetes => SessionKind::Kubernetes,
+            Kind::Daytona => SessionKind::Daytona,
             Kind::Linux | Kind::Host => SessionKind::Linux,
         };
         spec.cluster = arguments.cluster.spec();
+        spec.daytona = arguments.daytona.spec();
         spec.image.clone_from(&arguments.container.image);
         spec.runtime.clone_from(&arguments.container.runtime);
         spec.root.clone_from(&arguments.root);
@@ -181,7 +198,7 @@ async fn session(
     }
 }
 
-/// Starts a container. A signal meanwhile leaves no container behind.
+/// Starts a container.
 async fn in_container(
     arguments: &RunArguments,
     host: HostEnvironment,
@@ -190,8 +207,17 @@ async fn in_container(
     let installed = arguments.container.chosen().map_err(Ending::Refused)?;
     let builder = container(arguments, host, &installed).map_err(Ending::Refused)?;
     let sandbox = builder.build().map_err(Ending::Refused)?;
+    started(sandbox, async |sandbox| sandbox.start().await, told).await
+}
+
+/// Starts a sandbox. A signal meanwhile leaves nothing of it behind.
+async fn started<S: Sandbox>(
+    sandbox: S,
+    start: impl AsyncFnOnce(&S) -> Result<()>,
+    told: &mut ToldToEnd,
+) -> std::result::Result<S, Ending> {
     let ending = tokio::select! {
-        started = sandbox.start() => match started {
+        started = start(&sandbox) => match started {
             Ok(()) => return Ok(sandbox),
             Err(error) => Ending::Refused(error),
         },
@@ -201,24 +227,24 @@ async fn in_container(
     Err(ending)
 }
 
-/// Starts a pod. A signal meanwhile leaves no pod behind.
+/// Starts a pod.
 #[cfg(feature = "kubernetes")]
 async fn in_pod(arguments: &RunArguments, told: &mut ToldToEnd) -> std::result::Result<KubernetesSandbox, Ending> {
     let (container, net) = (&arguments.container, arguments.net.as_ref());
     let pod = arguments.cluster.pod(KubernetesSandbox::builder(), container, net, &arguments.options);
     let sandbox = pod.and_then(workden::sandboxes::kubernetes::KubernetesSandboxBuilder::build);
-    let sandbox = sandbox.map_err(Ending::Refused)?;
-    let spinner = Spinner::show("starting a pod".to_owned());
-    let ending = tokio::select! {
-        started = sandbox.start() => match started {
-            Ok(()) => return Ok(sandbox),
-            Err(error) => Ending::Refused(error),
-        },
-        (_, number) = told.next() => Ending::Told(number),
-    };
-    drop(spinner);
-    let _ = sandbox.stop().await;
-    Err(ending)
+    let _spinner = Spinner::show("starting a pod".to_owned());
+    started(sandbox.map_err(Ending::Refused)?, async |sandbox| sandbox.start().await, told).await
+}
+
+/// Starts a sandbox at Daytona.
+#[cfg(feature = "daytona")]
+async fn at_daytona(arguments: &RunArguments, told: &mut ToldToEnd) -> std::result::Result<DaytonaSandbox, Ending> {
+    let (container, net) = (&arguments.container, arguments.net.as_ref());
+    let sandbox = arguments.daytona.sandbox(container, net, &arguments.options);
+    let sandbox = sandbox.and_then(workden::sandboxes::daytona::DaytonaSandboxBuilder::build);
+    let _spinner = Spinner::show("starting a sandbox at Daytona".to_owned());
+    started(sandbox.map_err(Ending::Refused)?, async |sandbox| sandbox.start().await, told).await
 }
 
 /// Returns the directory to work in. The error shows the path, because the user typed it.
@@ -252,13 +278,18 @@ impl RunArguments {
         match (self.sandbox, self.level) {
             (Kind::Linux, Some(LevelArgument::Landlock)) => Machine::WithoutNamespaces,
             (Kind::Linux, _) => Machine::Namespaces,
-            (Kind::Host | Kind::Docker | Kind::Kubernetes, _) => Machine::NotAsked,
+            (Kind::Host | Kind::Docker | Kind::Kubernetes | Kind::Daytona, _) => Machine::NotAsked,
         }
     }
 }
 
 /// Rejects unsupported combinations of options.
 pub(super) fn check(arguments: &RunArguments) -> Result<()> {
+    if arguments.sandbox == Kind::Daytona {
+        arguments.cluster.refuse()?;
+        return arguments.daytona.check(&arguments.container, &of_this_machine(arguments));
+    }
+    arguments.daytona.refuse()?;
     if arguments.session.is_some() {
         // These are fixed when a session is opened.
         let named = [
@@ -272,7 +303,9 @@ pub(super) fn check(arguments: &RunArguments) -> Result<()> {
         return match arguments.sandbox {
             Kind::Kubernetes => refuse_in_pod(arguments.net.as_ref(), &of_this_machine(arguments)),
             Kind::Docker => arguments.cluster.refuse(),
-            Kind::Linux | Kind::Host => arguments.container.refuse().and_then(|()| arguments.cluster.refuse()),
+            Kind::Linux | Kind::Host | Kind::Daytona => {
+                arguments.container.refuse().and_then(|()| arguments.cluster.refuse())
+            }
         };
     }
     if arguments.sandbox == Kind::Kubernetes {
@@ -304,7 +337,7 @@ pub(super) fn check(arguments: &RunArguments) -> Result<()> {
     refuse(&[&named[..], &limits].concat(), "`--sandbox host`, which runs commands without isolation")
 }
 
-/// Returns the options about the files, programs and limits of this machine, which a pod does not have.
+/// Returns the options about the files, programs and limits of this machine, which sandboxes elsewhere do not have.
 fn of_this_machine(arguments: &RunArguments) -> [Named; 6] {
     [
         ("--root", arguments.root.is_some()),

@@ -18,6 +18,7 @@ use crate::{
     command_options::{CommandOptions, EnvironmentOption, TimeoutOption},
     containers::{ContainerArguments, Net},
     failure::Failure,
+    hosted::DaytonaArguments,
     typed,
     user_sessions::user_sessions,
 };
@@ -107,8 +108,8 @@ pub(crate) struct OpenArguments {
     /// The directory to work in [default: a new one].
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// The network: `none`, `host`, with `--sandbox docker` the name of a network of the daemon, or with `--sandbox
-    /// kubernetes` `cluster` [default: none].
+    /// The network: `none`, `host`, with `--sandbox docker` the name of a network of the daemon, with `--sandbox
+    /// kubernetes` `cluster`, or with `--sandbox daytona` `internet` [default: none].
     #[arg(long, value_name = "NETWORK", value_parser = Net::parse)]
     net: Option<Net>,
     #[command(flatten)]
@@ -118,6 +119,8 @@ pub(crate) struct OpenArguments {
     idle: Option<Duration>,
     #[command(flatten)]
     cluster: ClusterArguments,
+    #[command(flatten)]
+    daytona: DaytonaArguments,
 }
 
 /// Arguments of `workden sessions exec`.
@@ -152,6 +155,15 @@ pub(crate) enum SessionChoice {
     Docker,
     /// In a pod of a Kubernetes cluster, with its own /workspace.
     Kubernetes,
+    /// In a sandbox of Daytona, a hosting service, with its own files.
+    Daytona,
+}
+
+impl SessionChoice {
+    /// Returns what holds the files of a session that has no directory on this machine.
+    fn place(self) -> &'static str {
+        if self == Self::Kubernetes { "pod" } else { "sandbox" }
+    }
 }
 
 impl From<SessionChoice> for SessionKind {
@@ -160,6 +172,7 @@ impl From<SessionChoice> for SessionKind {
             SessionChoice::Linux => Self::Linux,
             SessionChoice::Docker => Self::Docker,
             SessionChoice::Kubernetes => Self::Kubernetes,
+            SessionChoice::Daytona => Self::Daytona,
         }
     }
 }

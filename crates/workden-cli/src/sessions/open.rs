@@ -20,6 +20,7 @@ pub(super) async fn run(arguments: &OpenArguments) -> Result<(), Failure> {
     let mut spec = SessionSpec::default();
     spec.kind = arguments.sandbox.into();
     spec.cluster = arguments.cluster.spec();
+    spec.daytona = arguments.daytona.spec();
     spec.image.clone_from(&arguments.container.image);
     spec.runtime.clone_from(&arguments.container.runtime);
     spec.root.clone_from(&arguments.root);
@@ -31,9 +32,9 @@ pub(super) async fn run(arguments: &OpenArguments) -> Result<(), Failure> {
     let record = sessions.planned(&arguments.id, &spec).map_err(unplanned)?;
     let files = match record.has_directory() {
         true => record.workspace.display().to_string(),
-        false => format!("its pod, at `{}`", record.directory),
+        false => format!("its {}, at `{}`", arguments.sandbox.place(), record.directory),
     };
-    let spinner = (!record.has_directory()).then(|| Spinner::show("starting a pod".to_owned()));
+    let spinner = (!record.has_directory()).then(|| Spinner::show(format!("starting a {}", arguments.sandbox.place())));
     let session = sessions.open(&arguments.id, record).await.map_err(request)?;
     drop(spinner);
     let how = match session.opened() {
@@ -49,18 +50,22 @@ fn check(arguments: &OpenArguments, there: Option<&SessionRecord>) -> workden::R
     if arguments.sandbox != SessionChoice::Kubernetes {
         arguments.cluster.refuse()?;
     }
+    if arguments.sandbox != SessionChoice::Daytona {
+        arguments.daytona.refuse()?;
+    }
+    let of_this_machine = [
+        ("--root", arguments.root.is_some()),
+        arguments.options.toolchains(),
+        ("--pids", arguments.options.pids.is_some()),
+    ];
     match arguments.sandbox {
         SessionChoice::Linux => arguments.container.refuse(),
         SessionChoice::Docker if there.is_none() => arguments.container.chosen().map(drop),
         SessionChoice::Docker => Ok(()),
         SessionChoice::Kubernetes => {
-            let named = [
-                ("--root", arguments.root.is_some()),
-                arguments.options.toolchains(),
-                ("--pids", arguments.options.pids.is_some()),
-            ];
-            refuse_in_pod(arguments.net.as_ref(), &named)?;
+            refuse_in_pod(arguments.net.as_ref(), &of_this_machine)?;
             if there.is_none() { arguments.cluster.check_image(&arguments.container) } else { Ok(()) }
         }
+        SessionChoice::Daytona => arguments.daytona.check(&arguments.container, &of_this_machine),
     }
 }

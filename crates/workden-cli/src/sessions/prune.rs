@@ -25,7 +25,11 @@ pub(super) async fn run(idle: Duration, doing: Pruning) -> std::result::Result<(
     for id in sessions.store().ids().map_err(request)? {
         let record = sessions.store().record(&id).ok().flatten();
         let place = record.as_ref().map(SessionPlace::of).filter(SessionPlace::is_cluster);
-        let files = if place.is_some() { "files outside a claim end with its pod" } else { "its files stay" };
+        let files = match &record {
+            _ if place.is_some() => "files outside a claim end with its pod",
+            Some(record) if !record.has_directory() => "its files end with it",
+            _ => "its files stay",
+        };
         clusters.extend(place);
         match session(&sessions, &id, idle, doing).await {
             Ok(Pruned::Stays) => {}

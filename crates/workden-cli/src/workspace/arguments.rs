@@ -12,6 +12,7 @@ use crate::{
     cluster::ClusterArguments,
     command_options::{CommandOptions, TimeoutOption},
     containers::{ContainerArguments, Net},
+    hosted::DaytonaArguments,
     packages::PathOption,
     typed::{self, MountArgument},
 };
@@ -40,7 +41,7 @@ pub(crate) struct WorkspaceArguments {
     #[arg(long, value_name = "ID")]
     pub(super) session: Option<SessionId>,
     /// The network of commands: `none`, `host` for the network of this machine, with `--sandbox docker` the name of a
-    /// network of the daemon, or with `--sandbox kubernetes` `cluster` [default: none].
+    /// network of the daemon, with `--sandbox kubernetes` `cluster`, or with `--sandbox daytona` `internet` [default: none].
     #[arg(long, value_name = "NETWORK", value_parser = Net::parse)]
     pub(super) net: Option<Net>,
     #[command(flatten)]
@@ -75,6 +76,8 @@ pub(crate) struct WorkspaceArguments {
     max_output: Option<u32>,
     #[command(flatten)]
     pub(super) cluster: ClusterArguments,
+    #[command(flatten)]
+    pub(super) daytona: DaytonaArguments,
 }
 
 impl WorkspaceArguments {
@@ -99,6 +102,7 @@ impl WorkspaceArguments {
             extra_tools: Vec::new(),
             max_output: None,
             cluster: ClusterArguments::default(),
+            daytona: DaytonaArguments::default(),
         }
     }
 
@@ -119,7 +123,7 @@ impl WorkspaceArguments {
             (_, Some(state)) => say("--state", whole(state)),
             (Some(root), None) => say("--root", whole(root)),
             // A client starts the server in another directory; a configuration or a session may name one.
-            (None, None) if self.config.is_none() && self.session.is_none() && !self.is_pod() => {
+            (None, None) if self.config.is_none() && self.session.is_none() && !self.is_elsewhere() => {
                 say("--root", whole(Path::new("")));
             }
             (None, None) => {}
@@ -149,6 +153,7 @@ impl WorkspaceArguments {
         }
         words.extend(self.options.words());
         words.extend(self.cluster.words(whole));
+        words.extend(self.daytona.words());
         let mut say = |name: &str, value: String| words.extend([name.to_owned(), value]);
         if let Some(timeout) = self.time.timeout {
             say("--timeout", timeout.as_secs_f64().to_string());
@@ -200,6 +205,11 @@ impl WorkspaceArguments {
         self.sandbox() == SandboxChoice::Kubernetes
     }
 
+    /// Whether commands and files are not on this machine.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        matches!(self.sandbox(), SandboxChoice::Kubernetes | SandboxChoice::Daytona)
+    }
+
     /// Returns where commands run: nowhere, if the files are in a document.
     pub(super) fn sandbox(&self) -> SandboxChoice {
         match (self.sandbox, &self.state) {
@@ -219,6 +229,8 @@ pub(crate) enum SandboxChoice {
     Docker,
     /// In a pod of a Kubernetes cluster: commands and tools see an empty /workspace and what is installed in its image.
     Kubernetes,
+    /// In a sandbox of Daytona, a hosting service: commands and tools see its own files and what is installed there.
+    Daytona,
     /// On this machine as you, without any isolation.
     Host,
     /// No commands, only files.
@@ -232,6 +244,7 @@ impl SandboxChoice {
             Self::Linux => "linux",
             Self::Docker => "docker",
             Self::Kubernetes => "kubernetes",
+            Self::Daytona => "daytona",
             Self::Host => "host",
             Self::None => "none",
         }

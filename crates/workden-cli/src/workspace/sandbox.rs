@@ -34,6 +34,11 @@ impl WorkspaceArguments {
             return self.in_pod(builder);
         }
         self.cluster.refuse().map_err(usage)?;
+        if self.sandbox() == SandboxChoice::Daytona {
+            self.check_daytona(config)?;
+            return self.at_daytona(builder);
+        }
+        self.daytona.refuse().map_err(usage)?;
         if self.sandbox() != SandboxChoice::Docker {
             self.container.refuse().map_err(usage)?;
         }
@@ -66,8 +71,8 @@ impl WorkspaceArguments {
                     })
                 }))
             }
-            // It has returned above.
-            SandboxChoice::Kubernetes => Ok(builder),
+            // They have returned above.
+            SandboxChoice::Kubernetes | SandboxChoice::Daytona => Ok(builder),
             SandboxChoice::Docker => {
                 if self.path.named().1 {
                     return unsupported("--path", "`--sandbox docker`, whose work directory the runtime sets");
@@ -99,9 +104,32 @@ impl WorkspaceArguments {
         Err(request(crate::cluster::without_feature()))
     }
 
-    /// Rejects options about the files, programs and limits of this machine.
+    #[cfg(feature = "daytona")]
+    fn at_daytona(&self, builder: WorkspaceBuilder) -> Result<WorkspaceBuilder, Failure> {
+        let sandbox = self.daytona.sandbox(&self.container, self.net.as_ref(), &self.options).map_err(request)?;
+        Ok(builder.daytona(|_| sandbox))
+    }
+
+    #[cfg(not(feature = "daytona"))]
+    fn at_daytona(&self, _: WorkspaceBuilder) -> Result<WorkspaceBuilder, Failure> {
+        Err(request(crate::hosted::without_feature()))
+    }
+
+    /// Rejects options that a pod does not have.
     fn check_pod(&self, config: Option<&Config>) -> Result<(), Failure> {
-        let named = [
+        self.daytona.refuse().map_err(usage)?;
+        refuse_in_pod(self.net.as_ref(), &self.of_this_machine(config)).map_err(usage)
+    }
+
+    /// Rejects options that a sandbox at Daytona does not have.
+    fn check_daytona(&self, config: Option<&Config>) -> Result<(), Failure> {
+        self.cluster.refuse().map_err(usage)?;
+        self.daytona.check(&self.container, &self.of_this_machine(config)).map_err(usage)
+    }
+
+    /// Returns the options about the files, programs and limits of this machine.
+    fn of_this_machine(&self, config: Option<&Config>) -> [Named; 7] {
+        [
             ("--root", self.root.is_some()),
             ("--state", self.state.is_some()),
             ("--mount", !self.mount.is_empty()),
@@ -109,8 +137,7 @@ impl WorkspaceArguments {
             self.options.toolchains(),
             ("--pids", self.options.pids.is_some()),
             ("[[mounts]]", config.is_some_and(|config| !config.mounts.is_empty())),
-        ];
-        refuse_in_pod(self.net.as_ref(), &named).map_err(usage)
+        ]
     }
 
     /// Returns the specification of a new session.
@@ -119,9 +146,11 @@ impl WorkspaceArguments {
         spec.kind = match self.sandbox() {
             SandboxChoice::Docker => SessionKind::Docker,
             SandboxChoice::Kubernetes => SessionKind::Kubernetes,
+            SandboxChoice::Daytona => SessionKind::Daytona,
             SandboxChoice::Linux | SandboxChoice::Host | SandboxChoice::None => SessionKind::Linux,
         };
         spec.cluster = self.cluster.spec();
+        spec.daytona = self.daytona.spec();
         spec.image.clone_from(&self.container.image);
         spec.runtime.clone_from(&self.container.runtime);
         spec.root.clone_from(&self.root);
@@ -138,6 +167,10 @@ impl WorkspaceArguments {
         if self.is_pod() {
             return self.check_pod(config);
         }
+        if self.sandbox() == SandboxChoice::Daytona {
+            return self.check_daytona(config);
+        }
+        self.daytona.refuse().map_err(usage)?;
         self.cluster.refuse().map_err(usage)?;
         if self.sandbox() == SandboxChoice::Linux {
             self.container.refuse().map_err(usage)?;

@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod cli;
 mod conforming;
 mod delay;
 mod differences;

@@ -199,6 +199,12 @@ impl DaytonaSandboxBuilder {
         Ok(DaytonaSandbox::of(HostedSandbox::new(api, keepers, plan)))
     }
 
+    /// Deletes the sandbox when Daytona stops it, unless another interval was set.
+    pub(super) fn deleted_when_stopped(mut self) -> Self {
+        self.request.auto_delete_interval.get_or_insert(0);
+        self
+    }
+
     /// Uses an existing sandbox that was created with these options.
     pub(super) fn attached_to(mut self, name: &str) -> Self {
         self.request = CreateSandbox::default();

@@ -51,10 +51,17 @@ impl DaytonaLauncher {
         let created = info.created_at.as_deref().and_then(|created| Timestamp::parse(created).ok());
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
         let now = Timestamp::from_nanos(i128::try_from(now.as_nanos()).ok()?);
-        // One that fails or is being deleted is not of use; one that was stopped starts again.
-        let is_lost = matches!(
+        // One that was stopped has been idle, and is deleted soon.
+        let is_over = matches!(
             info.state(),
-            SandboxState::Error | SandboxState::BuildFailed | SandboxState::Destroying | SandboxState::Destroyed
+            SandboxState::Error
+                | SandboxState::BuildFailed
+                | SandboxState::Stopping
+                | SandboxState::Stopped
+                | SandboxState::Archiving
+                | SandboxState::Archived
+                | SandboxState::Destroying
+                | SandboxState::Destroyed
         );
         Some(ExistingSandbox {
             name: info.id.clone(),
@@ -62,7 +69,7 @@ impl DaytonaLauncher {
                 Some(session) => Some(session.parse().ok()?),
                 None => None,
             },
-            running: !is_lost,
+            running: !is_over,
             age: created.map(|created| now.since(created)),
         })
     }
@@ -83,7 +90,7 @@ impl Launcher for DaytonaLauncher {
             builder = builder.label(labels::SESSION, session.as_str());
         }
         if let Some(idle) = order.idle {
-            builder = builder.auto_stop(idle);
+            builder = builder.auto_stop(idle).deleted_when_stopped();
         }
         // A name of its own, so that it outlives this process.
         let name = format!("workden-{}", token::random_digits(8)?);

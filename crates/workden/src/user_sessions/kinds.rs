@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use workden_sessions::SessionRecord;
 
-use super::ClusterSpec;
+use super::{ClusterSpec, DaytonaSpec};
 
 /// The kind of sandbox of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub enum SessionKind {
     Docker,
     /// In a pod of a Kubernetes cluster.
     Kubernetes,
+    /// At Daytona.
+    Daytona,
 }
 
 /// Options of a session; an absent one keeps the value of the session, or is the default.
@@ -30,10 +32,12 @@ pub struct SessionSpec {
     pub runtime: Option<String>,
     /// The directory of the host to work in, instead of a new one for the session.
     pub root: Option<PathBuf>,
-    /// `none`; `host`, or the name of a network of the daemon; for a pod, `cluster`.
+    /// `none`; `host`, or the name of a network of the daemon; for a pod, `cluster`; at Daytona, `internet`.
     pub network: Option<String>,
     /// The cluster of a pod, and its own options.
     pub cluster: ClusterSpec,
+    /// What only sandboxes at Daytona have.
+    pub daytona: DaytonaSpec,
     /// Bytes of memory for all commands together.
     pub memory: Option<u64>,
     /// Processors.
@@ -50,7 +54,7 @@ pub struct SessionSpec {
 
 impl SessionKind {
     /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Linux, Self::Docker, Self::Kubernetes];
+    pub const ALL: [Self; 4] = [Self::Linux, Self::Docker, Self::Kubernetes, Self::Daytona];
 
     /// Its name in options and records.
     #[must_use]
@@ -59,7 +63,13 @@ impl SessionKind {
             Self::Linux => "linux",
             Self::Docker => "docker",
             Self::Kubernetes => "kubernetes",
+            Self::Daytona => "daytona",
         }
+    }
+
+    /// Whether its files are in the sandbox, and not in a directory of this machine.
+    pub(super) fn has_own_files(self) -> bool {
+        matches!(self, Self::Kubernetes | Self::Daytona)
     }
 }
 

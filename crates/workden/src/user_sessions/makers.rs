@@ -1,6 +1,8 @@
 //! The launchers of sessions: one that creates the sandbox of a record, and one that finds the sandboxes of a place.
 
 use workden_core::{Error, ErrorKind, Result, sandbox::Network};
+#[cfg(feature = "daytona")]
+use workden_sandboxes::daytona::{DaytonaLauncher, DaytonaSandbox};
 #[cfg(feature = "docker")]
 use workden_sandboxes::docker::{DockerLauncher, DockerSandbox, DockerSandboxBuilder};
 #[cfg(feature = "kubernetes")]
@@ -24,6 +26,7 @@ impl UserSessions {
         match record.kind.as_str() {
             kind if kind == SessionKind::Docker.name() => Ok(self.with_store(self.docker_maker(record)?)),
             kind if kind == SessionKind::Kubernetes.name() => self.kubernetes_maker(record),
+            kind if kind == SessionKind::Daytona.name() => Ok(self.with_store(self.daytona_maker(record)?)),
             _ => Ok(self.with_store(self.linux_maker(record)?)),
         }
     }
@@ -33,6 +36,7 @@ impl UserSessions {
         match place.kind.as_str() {
             kind if kind == SessionKind::Docker.name() => Ok(self.with_store(self.docker_finder()?)),
             kind if kind == SessionKind::Kubernetes.name() => self.kubernetes_finder(place),
+            kind if kind == SessionKind::Daytona.name() => Ok(self.with_store(self.daytona_finder()?)),
             _ => {
                 let launcher = LinuxLauncher::new(LinuxSandbox::builder(), self.store.leases());
                 Ok(self.with_store(SessionManager::builder(launcher)))
@@ -109,6 +113,25 @@ impl UserSessions {
         Ok(self.with_cluster_store(KubernetesLauncher::new(spec.set(template, &self.host)?, POD_OWNER)?))
     }
 
+    #[cfg(feature = "daytona")]
+    fn daytona_maker(&self, record: &SessionRecord) -> Result<SessionManagerBuilder> {
+        let said = |name: &str| record.options.get(name).map(String::as_str);
+        let mut template = super::DaytonaSpec::of(record).set(DaytonaSandbox::builder(), &self.host);
+        if let Some(image) = said("--image") {
+            template = template.image(image);
+        }
+        let network = super::DaytonaSpec::network(said("--net"))?;
+        let template = template.network(network).with(set_options(record)?);
+        template.check()?;
+        Ok(SessionManager::builder(DaytonaLauncher::new(template, &self.store.owner()?)?))
+    }
+
+    #[cfg(feature = "daytona")]
+    fn daytona_finder(&self) -> Result<SessionManagerBuilder> {
+        let template = super::DaytonaSpec::default().set(DaytonaSandbox::builder(), &self.host);
+        Ok(SessionManager::builder(DaytonaLauncher::new(template, &self.store.owner()?)?))
+    }
+
     /// The records of pods are in their cluster, where every machine that uses a session sees them.
     #[cfg(feature = "kubernetes")]
     fn with_cluster_store(&self, launcher: KubernetesLauncher) -> SessionManagerBuilder {
@@ -128,6 +151,17 @@ impl UserSessions {
     }
 }
 
+#[cfg(not(feature = "daytona"))]
+impl UserSessions {
+    fn daytona_maker(&self, _: &SessionRecord) -> Result<SessionManagerBuilder> {
+        Err(without("daytona"))
+    }
+
+    fn daytona_finder(&self) -> Result<SessionManagerBuilder> {
+        Err(without("daytona"))
+    }
+}
+
 #[cfg(not(feature = "kubernetes"))]
 impl UserSessions {
     fn kubernetes_maker(&self, _: &SessionRecord) -> Result<SessionManagerBuilder> {
@@ -139,7 +173,7 @@ impl UserSessions {
     }
 }
 
-#[cfg(not(all(feature = "docker", feature = "kubernetes")))]
+#[cfg(not(all(feature = "daytona", feature = "docker", feature = "kubernetes")))]
 pub(super) fn without(feature: &str) -> Error {
     Error::new(ErrorKind::Unsupported, format!("this program was built without the feature `{feature}`"))
 }

@@ -2,6 +2,7 @@
 //! of the user, so that any program finds a session by its id.
 
 mod cluster;
+mod daytona;
 mod kinds;
 mod limits;
 mod makers;
@@ -16,6 +17,7 @@ use std::{
 };
 
 pub use cluster::ClusterSpec;
+pub use daytona::DaytonaSpec;
 pub use kinds::{SessionKind, SessionPlace, SessionSpec};
 use runtime_names::is_file;
 pub use runtime_names::runtime_named;
@@ -33,6 +35,8 @@ const START: Duration = Duration::from_secs(4 * 3600);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The directory of commands, unless a runtime names another.
 const WORKSPACE: &str = "/workspace";
+/// The directory of commands at Daytona: the home of its user.
+const DAYTONA_HOME: &str = "/home/daytona";
 /// The name of the option with toolchains in a record.
 const TOOLCHAIN: &str = "--toolchain";
 /// The beginning of the name of an option that is a variable: `--env A`.
@@ -108,11 +112,11 @@ impl UserSessions {
             (None, named) => {
                 let inside = match (spec.kind, &spec.runtime) {
                     (SessionKind::Docker | SessionKind::Kubernetes, Some(runtime)) => runtime_named(runtime)?.work_dir,
+                    (SessionKind::Daytona, _) => DAYTONA_HOME.to_owned(),
                     _ => WORKSPACE.to_owned(),
                 };
                 let workspace = match named {
-                    // Its files are in the cluster.
-                    None if spec.kind == SessionKind::Kubernetes => PathBuf::new(),
+                    None if spec.kind.has_own_files() => PathBuf::new(),
                     Some(named) => self.directory(named)?,
                     None => self.store.workspace(id)?,
                 };
@@ -199,22 +203,22 @@ impl UserSessions {
         builder.store(self.store.clone()).start_deadline(START)
     }
 
-    /// Rejects options that a pod does not have.
+    /// Rejects options that only other kinds have.
     fn refuse(spec: &SessionSpec) -> Result<()> {
-        if spec.kind != SessionKind::Kubernetes {
-            return match spec.cluster.named().first() {
-                Some((name, _)) => {
-                    Err(Error::new(ErrorKind::Unsupported, format!("`{name}` requires `--sandbox kubernetes`"))
-                        .hint("add `--sandbox kubernetes`, or leave it out"))
-                }
-                None => Ok(()),
-            };
+        for (kind, named) in
+            [(SessionKind::Kubernetes, spec.cluster.named()), (SessionKind::Daytona, spec.daytona.named())]
+        {
+            if let Some((option, _)) = named.first().filter(|_| spec.kind != kind) {
+                let kind = kind.name();
+                return Err(Error::new(ErrorKind::Unsupported, format!("`{option}` requires `--sandbox {kind}`"))
+                    .hint(format!("add `--sandbox {kind}`, or leave it out")));
+            }
         }
         let named = [("--root", spec.root.is_some()), ("--pids", spec.pids.is_some())];
-        match named.iter().find(|(_, is_named)| *is_named) {
+        match named.iter().find(|(_, is_named)| *is_named && spec.kind.has_own_files()) {
             Some((name, _)) => {
-                let sentence = format!("`{name}` is not supported with `--sandbox kubernetes`");
-                let hint = "leave it out: a pod has its own `/workspace`, to which `workden sessions files` copies";
+                let sentence = format!("`{name}` is not supported with `--sandbox {}`", spec.kind.name());
+                let hint = "leave it out: the sandbox has its own files, to which `workden sessions files` copies";
                 Err(Error::new(ErrorKind::Unsupported, sentence).hint(hint))
             }
             None => Ok(()),
@@ -245,8 +249,9 @@ impl UserSessions {
         ];
         let variables = spec.environment.iter().map(|(name, value)| (format!("{ENV}{name}"), value.clone()));
         let named = named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        let of_pod = cluster.named().into_iter().map(|(name, value)| (name.to_owned(), value));
-        Ok(named.chain(of_pod).chain(variables).collect())
+        let of_kind = cluster.named().into_iter().chain(spec.daytona.named());
+        let of_kind = of_kind.map(|(name, value)| (name.to_owned(), value));
+        Ok(named.chain(of_kind).chain(variables).collect())
     }
 
     #[cfg(feature = "kubernetes")]
@@ -267,7 +272,7 @@ impl UserSessions {
         match (names.is_empty(), spec.kind) {
             (true, _) => Ok(None),
             (false, SessionKind::Linux) => Ok(Some(names.join(","))),
-            (false, kind @ (SessionKind::Docker | SessionKind::Kubernetes)) => {
+            (false, kind @ (SessionKind::Docker | SessionKind::Kubernetes | SessionKind::Daytona)) => {
                 let kind = kind.name();
                 let sentence = format!(
                     "`--toolchain` is not supported with `--sandbox {kind}`, which has what its image has installed"
