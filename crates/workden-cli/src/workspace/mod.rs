@@ -40,7 +40,7 @@ impl WorkspaceArguments {
         let config = config.as_ref().map(|(config, base)| (config, base.as_path()));
         let mut builder = self.sandboxed(Workspace::builder(), config.map(|(config, _)| config), log)?;
         builder = match config {
-            _ if self.session.is_some() || self.is_pod() => builder,
+            _ if self.session.is_some() || self.is_elsewhere() => builder,
             Some((config, base)) if !config.mounts.is_empty() => self.configured(builder, config, base)?,
             _ => self.directories(builder, &here).await?,
         };
@@ -56,7 +56,7 @@ impl WorkspaceArguments {
         }
         match &self.config {
             Some(file) => builder = builder.hold(here.join(file)),
-            None if self.is_pod() => {}
+            None if self.is_elsewhere() => {}
             None if self.session.is_some() && self.root.is_none() => self.mention_own_directory(),
             None => mention_unused(&here.join(self.root.as_deref().unwrap_or(Path::new("")))),
         }

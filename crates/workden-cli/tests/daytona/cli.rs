@@ -88,7 +88,8 @@ async fn a_session_is_found_again_and_ends() {
 async fn tools_work_at_daytona() {
     let program = Program::new().await;
     let call = async |name: &str, arguments: Value| {
-        let words = [&["tool", name, &arguments.to_string(), "--yes"], &AT_DAYTONA[..]].concat();
+        let arguments = arguments.to_string();
+        let words = [&["tool", name, &arguments, "--yes"], &AT_DAYTONA[..]].concat();
         program.printed(&words).await
     };
     assert!(call("write_file", json!({ "path": "a", "content": "b\n" })).await.contains("/home/daytona/a"));

@@ -106,7 +106,7 @@ mod tests {
         let claim = |json: &serde_json::Value| ClaimState::of(&serde_json::from_value(json.clone()).unwrap());
         assert_eq!(claim(&marked), ClaimState::Suspended(said("s")));
         marked["metadata"]["annotations"] = json!({});
-        assert_eq!(claim(&marked), ClaimState::Over(said("PodSucceeded: ")));
+        assert_eq!(claim(&marked), ClaimState::Over(said("PodSucceeded:")));
         let new = json!({"metadata": {"name": "c"}, "spec": {"warmPoolRef": {"name": "p"}}});
         assert!(matches!(ClaimState::of(&serde_json::from_value(new).unwrap()), ClaimState::Waiting(_)));
     }
