@@ -8,7 +8,7 @@ use std::{
 
 use workden_core::{Audit, Backend, Error, ErrorKind, Result, Sandbox, VirtualPath, sandbox::MountAccess};
 use workden_files::{Durability, shown_at};
-use workden_policy::{PathScope, Policy, PolicyLayer, Preset, Ruleset, approvals::Approvals};
+use workden_policy::{PathScope, Policy, Preset, Ruleset, approvals::Approvals};
 use workden_sandboxes::GitFiles;
 use workden_sessions::SessionRecord;
 
@@ -17,6 +17,7 @@ use crate::sandbox::ProjectPackages;
 use crate::{
     ApprovalMode, Config, MountConfig, ProtectedNames, SessionId, UserSessions, Workspace, blocking,
     directories::{Mounted, Mounts},
+    layers::{Layer, combine},
     read_only::ReadOnlyPaths,
     sandbox::SandboxKind,
     stack::{AtEnd, Parts},
@@ -47,32 +48,6 @@ pub struct WorkspaceBuilder {
     held: Vec<PathBuf>,
     #[cfg(feature = "linux")]
     packages: Option<crate::Packages>,
-}
-
-#[derive(Debug)]
-enum Layer {
-    Preset(Preset),
-    Rules(Box<Ruleset>),
-    Policy(Policy),
-    Config(Box<Config>),
-}
-
-#[cfg(feature = "linux")]
-impl Layer {
-    /// Whether one of its rules may be about `/workspace` by that name.
-    fn may_name_workspace(&self) -> bool {
-        let names = |rules: &Ruleset| {
-            let all = workden_policy::Operation::ALL.into_iter().filter_map(|operation| rules.of(operation));
-            let mut all = all.flat_map(|rules| &rules.rules);
-            all.any(|rule| std::iter::once(&rule.pattern).chain(&rule.except).any(|text| text.contains("workspace")))
-        };
-        match self {
-            Self::Preset(_) => false,
-            Self::Rules(rules) => names(rules),
-            Self::Policy(_) => true,
-            Self::Config(config) => names(&config.rules),
-        }
-    }
 }
 
 impl WorkspaceBuilder {
@@ -148,7 +123,7 @@ impl WorkspaceBuilder {
     ) -> Self {
         let builder = workden_sandboxes::kubernetes::KubernetesSandbox::builder();
         let builder = options(builder.environment_of(workden_sandboxes::HostEnvironment::from_process()));
-        self.sandboxes.push(SandboxKind::Kubernetes(Box::new(builder)));
+        self.sandboxes.push(SandboxKind::Elsewhere(Arc::new(builder)));
         self
     }
 
@@ -164,7 +139,7 @@ impl WorkspaceBuilder {
     ) -> Self {
         let builder = workden_sandboxes::daytona::DaytonaSandbox::builder();
         let builder = options(builder.environment_of(workden_sandboxes::HostEnvironment::from_process()));
-        self.sandboxes.push(SandboxKind::Daytona(Box::new(builder)));
+        self.sandboxes.push(SandboxKind::Elsewhere(Arc::new(builder)));
         self
     }
 
@@ -359,7 +334,7 @@ impl WorkspaceBuilder {
         // Patterns of a file with mounts count from the root, since there is no one project.
         let project = if self.configured.is_empty() { inside.clone() } else { VirtualPath::root() };
         let masks = sandbox.as_ref().is_some_and(SandboxKind::masks_files);
-        let policy = Arc::new(self.policy_of(scope, &project, masks)?);
+        let policy = Arc::new(combine(std::mem::take(&mut self.layers), scope, &project, masks)?);
         let mounts = self.mounts_at(&inside)?;
         if let Some(file) = self.held.iter().find(|file| mounts.shows_link_to(file)) {
             let name = file.file_name().unwrap_or_default().display();
@@ -458,26 +433,6 @@ impl WorkspaceBuilder {
         }
         self.root = session.has_directory().then(|| session.workspace.clone());
         Ok(())
-    }
-
-    /// Combines all rules and policies into one policy.
-    ///
-    /// Where nothing masks the files that are denied to read, a command that only looks is an ordinary one: `grep -r`
-    /// reads whatever is there.
-    fn policy_of(&mut self, surroundings: PathScope, project: &VirtualPath, masks: bool) -> Result<Policy> {
-        let mut policy = Policy::new();
-        let looking = |rules: Ruleset| Ruleset { looking_commands: rules.looking_commands.filter(|_| masks), ..rules };
-        for layer in std::mem::take(&mut self.layers) {
-            let next = match layer {
-                Layer::Preset(preset) => Policy::new().with_rules(&looking(preset.ruleset_in(surroundings)))?,
-                Layer::Rules(rules) => Policy::new().with_rules(&rules)?,
-                Layer::Policy(policy) => policy,
-                Layer::Config(config) => config.policy_with(surroundings, project, looking)?,
-            };
-            let layers: &[PolicyLayer] = next.layers();
-            policy = layers.iter().cloned().fold(policy, Policy::with);
-        }
-        Ok(policy)
     }
 
     fn mounts_at(&mut self, inside: &VirtualPath) -> Result<Mounts> {

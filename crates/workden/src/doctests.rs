@@ -16,6 +16,10 @@ mod policy {}
 #[doc = include_str!("../../../docs/sandboxes.md")]
 mod sandboxes {}
 
+#[cfg(feature = "daytona")]
+#[doc = include_str!("../../../docs/daytona.md")]
+mod daytona {}
+
 #[doc = include_str!("../../../docs/tools.md")]
 mod tools {}
 

@@ -23,6 +23,7 @@
 
 #![forbid(unsafe_code)]
 
+mod assembly;
 pub mod blocking;
 mod builder;
 mod config;
@@ -30,9 +31,12 @@ mod denied_files;
 mod directories;
 #[cfg(doctest)]
 mod doctests;
+#[cfg(any(feature = "daytona", feature = "kubernetes"))]
+mod elsewhere;
 #[cfg(feature = "linux")]
 mod init;
 mod judging;
+mod layers;
 mod masks;
 #[cfg(feature = "linux")]
 mod packages;

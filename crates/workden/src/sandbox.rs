@@ -1,35 +1,34 @@
-//! The sandbox of a workspace: which one, the paths of its directories, and how it starts.
-//!
-//! Invariant: a sandbox that this module starts masks every file that its policies deny to read at that time. It starts
-//! with the first call that needs it, at most once at a time.
+//! The sandbox of a workspace: which one, and what is known of it before it starts.
 
-use std::{collections::BTreeMap, sync::Arc};
 #[cfg(feature = "linux")]
-use std::{
-    path::PathBuf,
-    sync::{Mutex, PoisonError},
-};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use workden_core::{
-    Backend, Error, ErrorKind, Result, Sandbox, VirtualPath,
-    sandbox::{CommandFacts, InodeId, Mount, MountAccess, Network, Shell},
+    Error, ErrorKind, Result, Sandbox, VirtualPath,
+    sandbox::{CommandFacts, Mount, MountAccess, Network, Shell},
 };
-use workden_files::{OpenMount, open_mounts};
 use workden_policy::Policy;
-#[cfg(feature = "daytona")]
-use workden_sandboxes::daytona::DaytonaSandboxBuilder;
 #[cfg(feature = "docker")]
-use workden_sandboxes::docker::{DockerSandbox, DockerSandboxBuilder};
-#[cfg(feature = "kubernetes")]
-use workden_sandboxes::kubernetes::KubernetesSandboxBuilder;
-use workden_sandboxes::{Begun, GitFiles, LazySandbox, SessionId};
+use workden_sandboxes::docker::DockerSandboxBuilder;
+use workden_sandboxes::{GitFiles, SessionId};
 #[cfg(feature = "linux")]
 use workden_sandboxes::{HostSandboxBuilder, LinuxSandboxBuilder};
 use workden_sessions::SessionRecord;
 
 #[cfg(feature = "linux")]
-use crate::{Packages, PackagesInUse};
-use crate::{UserSessions, directories::Mounts, masks::ShownFiles, sandbox_masks::SandboxMasks};
+use crate::Packages;
+#[cfg(feature = "docker")]
+use crate::assembly::docker;
+#[cfg(feature = "linux")]
+use crate::assembly::{host, linux};
+#[cfg(any(feature = "daytona", feature = "kubernetes"))]
+use crate::elsewhere::{SandboxElsewhere, elsewhere};
+use crate::{
+    UserSessions,
+    assembly::{Assembled, in_session},
+    directories::Mounts,
+};
 
 /// Which sandbox commands run in.
 #[derive(Clone, Debug)]
@@ -43,11 +42,9 @@ pub(crate) enum SandboxKind {
     /// In a container.
     #[cfg(feature = "docker")]
     Docker(Box<DockerSandboxBuilder>),
-    /// In a pod of a cluster.
-    #[cfg(feature = "daytona")]
-    Daytona(Box<DaytonaSandboxBuilder>),
-    #[cfg(feature = "kubernetes")]
-    Kubernetes(Box<KubernetesSandboxBuilder>),
+    /// Not on this machine: in a pod of a cluster, or at Daytona.
+    #[cfg(any(feature = "daytona", feature = "kubernetes"))]
+    Elsewhere(Arc<dyn SandboxElsewhere>),
     /// One that already runs.
     Remote(Arc<dyn Sandbox>),
     /// A session of the user, which goes on afterwards.
@@ -62,17 +59,6 @@ pub(crate) struct ProjectPackages {
     pub(crate) project: PathBuf,
 }
 
-/// A sandbox, and the files of its workspace.
-pub(crate) struct Assembled {
-    pub(crate) sandbox: Arc<dyn Sandbox>,
-    /// The same sandbox, if this workspace starts and stops it.
-    pub(crate) lazy: Option<LazySandbox>,
-    /// Its masks, if it can have any.
-    pub(crate) masks: Option<SandboxMasks>,
-    /// The files below the mounts.
-    pub(crate) files: Arc<dyn Backend>,
-}
-
 impl SandboxKind {
     /// The path of the directory to work in.
     pub(crate) fn directory(&self) -> Result<VirtualPath> {
@@ -81,10 +67,8 @@ impl SandboxKind {
             Self::Linux(builder, _) => builder.directory(),
             #[cfg(feature = "docker")]
             Self::Docker(builder) => VirtualPath::parse(&builder.directory()),
-            #[cfg(feature = "daytona")]
-            Self::Daytona(builder) => VirtualPath::parse(&builder.directory()),
-            #[cfg(feature = "kubernetes")]
-            Self::Kubernetes(builder) => VirtualPath::parse(&builder.directory()),
+            #[cfg(any(feature = "daytona", feature = "kubernetes"))]
+            Self::Elsewhere(builder) => VirtualPath::parse(&builder.directory()),
             #[cfg(feature = "linux")]
             Self::Host(_) => Ok(VirtualPath::root()),
             Self::Remote(_) => Ok(VirtualPath::root()),
@@ -118,10 +102,8 @@ impl SandboxKind {
             // An image may have bash or not.
             #[cfg(feature = "docker")]
             Self::Docker(_) => None,
-            #[cfg(feature = "daytona")]
-            Self::Daytona(_) => None,
-            #[cfg(feature = "kubernetes")]
-            Self::Kubernetes(_) => None,
+            #[cfg(any(feature = "daytona", feature = "kubernetes"))]
+            Self::Elsewhere(_) => None,
             Self::Remote(_) | Self::Session(_) => None,
         }
     }
@@ -135,10 +117,8 @@ impl SandboxKind {
             Self::Host(builder) => builder.options().timeout,
             #[cfg(feature = "docker")]
             Self::Docker(builder) => builder.options().timeout,
-            #[cfg(feature = "daytona")]
-            Self::Daytona(builder) => builder.options().timeout,
-            #[cfg(feature = "kubernetes")]
-            Self::Kubernetes(builder) => builder.options().timeout,
+            #[cfg(any(feature = "daytona", feature = "kubernetes"))]
+            Self::Elsewhere(builder) => builder.timeout(),
             Self::Remote(_) | Self::Session(_) => None,
         }
     }
@@ -152,10 +132,8 @@ impl SandboxKind {
             Self::Host(_) => CommandFacts::new().network(Network::Host),
             #[cfg(feature = "docker")]
             Self::Docker(builder) => builder.facts(),
-            #[cfg(feature = "daytona")]
-            Self::Daytona(builder) => builder.facts(),
-            #[cfg(feature = "kubernetes")]
-            Self::Kubernetes(builder) => builder.facts(),
+            #[cfg(any(feature = "daytona", feature = "kubernetes"))]
+            Self::Elsewhere(builder) => builder.facts(),
             Self::Remote(_) | Self::Session(_) => CommandFacts::new(),
         }
     }
@@ -169,11 +147,9 @@ impl SandboxKind {
             Self::Host(builder) => builder.options().git_files,
             #[cfg(feature = "docker")]
             Self::Docker(builder) => builder.options().git_files,
-            // No program outside sees the files of a pod.
-            #[cfg(feature = "daytona")]
-            Self::Daytona(_) => GitFiles::Writable,
-            #[cfg(feature = "kubernetes")]
-            Self::Kubernetes(_) => GitFiles::Writable,
+            // No program outside sees its files.
+            #[cfg(any(feature = "daytona", feature = "kubernetes"))]
+            Self::Elsewhere(_) => GitFiles::Writable,
             Self::Session(session) if !session.2.has_directory() => GitFiles::Writable,
             Self::Remote(_) | Self::Session(_) => GitFiles::Protected,
         }
@@ -188,10 +164,8 @@ impl SandboxKind {
             Self::Host(_) => Vec::new(),
             #[cfg(feature = "docker")]
             Self::Docker(_) => Vec::new(),
-            #[cfg(feature = "daytona")]
-            Self::Daytona(_) => Vec::new(),
-            #[cfg(feature = "kubernetes")]
-            Self::Kubernetes(_) => Vec::new(),
+            #[cfg(any(feature = "daytona", feature = "kubernetes"))]
+            Self::Elsewhere(_) => Vec::new(),
             Self::Remote(_) | Self::Session(_) => Vec::new(),
         }
     }
@@ -203,10 +177,8 @@ impl SandboxKind {
             Self::Linux(builder, _) => shown_by(builder),
             #[cfg(feature = "docker")]
             Self::Docker(builder) => builder.shown_files(),
-            #[cfg(feature = "daytona")]
-            Self::Daytona(_) => Vec::new(),
-            #[cfg(feature = "kubernetes")]
-            Self::Kubernetes(_) => Vec::new(),
+            #[cfg(any(feature = "daytona", feature = "kubernetes"))]
+            Self::Elsewhere(_) => Vec::new(),
             #[cfg(feature = "linux")]
             Self::Host(builder) => at_root(builder.options().root()),
             Self::Remote(_) | Self::Session(_) => Vec::new(),
@@ -222,10 +194,8 @@ impl SandboxKind {
             Self::Host(_) => false,
             #[cfg(feature = "docker")]
             Self::Docker(_) => true,
-            #[cfg(feature = "daytona")]
-            Self::Daytona(_) => false,
-            #[cfg(feature = "kubernetes")]
-            Self::Kubernetes(_) => false,
+            #[cfg(any(feature = "daytona", feature = "kubernetes"))]
+            Self::Elsewhere(_) => false,
             Self::Session(session) => session.2.has_directory(),
             Self::Remote(_) => false,
         }
@@ -278,15 +248,13 @@ impl SandboxKind {
             }
             #[cfg(feature = "docker")]
             Self::Docker(builder) => docker(*builder, mounts, git_files, (&inside, work_dir), durability),
-            #[cfg(feature = "daytona")]
-            Self::Daytona(builder) => daytona(*builder, mounts, work_dir, durability),
-            #[cfg(feature = "kubernetes")]
-            Self::Kubernetes(builder) => kubernetes(*builder, mounts, work_dir, durability),
+            #[cfg(any(feature = "daytona", feature = "kubernetes"))]
+            Self::Elsewhere(builder) => elsewhere(builder, mounts, work_dir, durability),
             #[cfg(feature = "linux")]
             Self::Host(builder) => host(*builder, mounts, work_dir, durability),
             Self::Session(session) => in_session(*session, mounts, work_dir, durability),
             Self::Remote(sandbox) => {
-                let below: Arc<dyn Backend> = Arc::new(Arc::clone(&sandbox));
+                let below: Arc<dyn workden_core::Backend> = Arc::new(Arc::clone(&sandbox));
                 Ok(Assembled { files: mounts.opened(Some(below), durability)?, sandbox, lazy: None, masks: None })
             }
         }?;
@@ -305,251 +273,17 @@ impl SandboxKind {
             Self::Host(_) => true,
             #[cfg(feature = "docker")]
             Self::Docker(_) => false,
-            #[cfg(feature = "daytona")]
-            Self::Daytona(_) => false,
-            #[cfg(feature = "kubernetes")]
-            Self::Kubernetes(_) => false,
+            #[cfg(any(feature = "daytona", feature = "kubernetes"))]
+            Self::Elsewhere(_) => false,
             Self::Remote(_) | Self::Session(_) => false,
         }
     }
 }
 
-impl Assembled {
-    /// Files directly from the directories that commands see; everything else from the running sandbox.
-    fn of(
-        lazy: LazySandbox,
-        mounts: &Mounts,
-        opened: &[OpenMount],
-        durability: Option<workden_files::Durability>,
-    ) -> Result<Self> {
-        let below: Arc<dyn Backend> = Arc::new(lazy.clone());
-        let files = mounts.combined(opened, Some(below), durability)?;
-        Ok(Self { sandbox: Arc::new(lazy.clone()), lazy: Some(lazy), masks: None, files })
-    }
-
-    /// Only the directories: this sandbox has no files besides.
-    #[cfg(feature = "linux")]
-    fn of_files(lazy: LazySandbox, files: Arc<dyn Backend>) -> Self {
-        Self { sandbox: Arc::new(lazy.clone()), lazy: Some(lazy), masks: None, files }
-    }
-
-    fn masked_by(self, masks: SandboxMasks) -> Self {
-        Self { masks: Some(masks), ..self }
-    }
-}
-
-#[cfg(feature = "linux")]
-fn linux(
-    (mut builder, packages): (LinuxSandboxBuilder, Option<ProjectPackages>),
-    mounts: &Mounts,
-    git_files: GitFiles,
-    (inside, work_dir): (VirtualPath, VirtualPath),
-    durability: Option<workden_files::Durability>,
-) -> Result<Assembled> {
-    for Mount { source, at, access } in &mounts.directories {
-        builder = match (*at == inside, access) {
-            (true, MountAccess::ReadWrite) => builder.root(source),
-            (true, MountAccess::ReadOnly) => builder.root(source).read_only(at),
-            (false, access) => builder.mount(at, source, *access),
-        };
-    }
-    builder = builder.git_files(git_files);
-    builder.check()?;
-    let opened = open_mounts(&shown_by(&builder))?;
-    builder = builder.with(|options| options.expected = identities(&opened));
-    let masks = SandboxMasks::new(ShownFiles::of(&opened)?);
-    let masked = masks.clone();
-    // Held as long as the workspace, which may start its sandbox again.
-    let used: Arc<Mutex<Option<PackagesInUse>>> = Arc::default();
-    let start = move |_: Begun| {
-        let (mut builder, masks, packages, used) =
-            (builder.clone(), masked.clone(), packages.clone(), Arc::clone(&used));
-        async move {
-            if let Some(ProjectPackages { packages, project }) = packages {
-                let without = builder.clone();
-                let kept = tokio::task::spawn_blocking(move || packages.keep(builder, &project)).await;
-                builder = match kept {
-                    Ok(kept) => {
-                        *used.lock().unwrap_or_else(PoisonError::into_inner) = kept.used;
-                        kept.builder
-                    }
-                    Err(_) => without,
-                };
-            }
-            let walls = masks.at_start().await?;
-            let sandbox = builder.mask(walls.masked).hold(walls.read_only).start().await.map_err(with_choices)?;
-            Ok(Arc::new(sandbox) as Arc<dyn Sandbox>)
-        }
-    };
-    if mounts.has_root() {
-        let files = mounts.combined(&opened, None, durability)?;
-        let lazy = LazySandbox::with_files(work_dir, Arc::clone(&files), start);
-        return Ok(Assembled::of_files(lazy, files).masked_by(masks));
-    }
-    Ok(Assembled::of(LazySandbox::new(work_dir, start), mounts, &opened, durability)?.masked_by(masks))
-}
-
-#[cfg(feature = "linux")]
-fn host(
-    mut builder: HostSandboxBuilder,
-    mounts: &Mounts,
-    work_dir: VirtualPath,
-    durability: Option<workden_files::Durability>,
-) -> Result<Assembled> {
-    builder = match mounts.directories.as_slice() {
-        [] => builder,
-        [only] if only.at.is_root() => builder.root(&only.source),
-        // Host commands see the whole machine, at the same paths as file calls.
-        _ if mounts.are_host_paths() => builder.root("/").work_dir(&work_dir),
-        _ => {
-            let sentence = "`mount` is not supported with a host sandbox: commands would not see it at its path";
-            return Err(Error::new(ErrorKind::Unsupported, sentence)
-                .hint("leave out the mounts, or use a Linux sandbox or a container"));
-        }
-    };
-    builder.check()?;
-    let has_files = !mounts.directories.is_empty();
-    let start = move |_: Begun| {
-        let builder = builder.clone();
-        async move { Ok(Arc::new(builder.start().await?) as Arc<dyn Sandbox>) }
-    };
-    if has_files {
-        let files = mounts.opened(None, durability)?;
-        return Ok(Assembled::of_files(LazySandbox::with_files(work_dir, Arc::clone(&files), start), files));
-    }
-    Assembled::of(LazySandbox::new(work_dir, start), mounts, &[], durability)
-}
-
-#[cfg(feature = "docker")]
-fn docker(
-    mut builder: DockerSandboxBuilder,
-    mounts: &Mounts,
-    git_files: GitFiles,
-    (inside, work_dir): (&VirtualPath, VirtualPath),
-    durability: Option<workden_files::Durability>,
-) -> Result<Assembled> {
-    for Mount { source, at, access } in &mounts.directories {
-        builder = builder.mount(at, source, *access);
-    }
-    builder = builder.git_files(git_files);
-    if work_dir != *inside {
-        builder = builder.work_dir(&work_dir);
-    }
-    builder.check()?;
-    let opened = open_mounts(&builder.shown_files())?;
-    builder = builder.with(|options| options.expected = identities(&opened));
-    let masks = SandboxMasks::new(ShownFiles::of(&opened)?);
-    let masked = masks.clone();
-    let start = move |begun: Begun| {
-        let (builder, masks) = (builder.clone(), masked.clone());
-        async move {
-            let walls = masks.at_start().await?;
-            let sandbox: Arc<DockerSandbox> = Arc::new(builder.mask(walls.masked).hold(walls.read_only).build()?);
-            begun.set(Arc::clone(&sandbox) as Arc<dyn Sandbox>);
-            sandbox.start().await?;
-            Ok(sandbox as Arc<dyn Sandbox>)
-        }
-    };
-    Ok(Assembled::of(LazySandbox::new(work_dir, start), mounts, &opened, durability)?.masked_by(masks))
-}
-
-/// The files of a pod are in the cluster, so that no directory of this machine can be mounted.
-#[cfg(feature = "kubernetes")]
-fn kubernetes(
-    builder: KubernetesSandboxBuilder,
-    mounts: &Mounts,
-    work_dir: VirtualPath,
-    durability: Option<workden_files::Durability>,
-) -> Result<Assembled> {
-    if let Some(mount) = mounts.directories.first() {
-        let sentence = format!("a directory at `{}` is not supported with a Kubernetes sandbox", mount.at);
-        return Err(Error::new(ErrorKind::Unsupported, sentence)
-            .hint("the files of a pod are in the cluster: write them with the tools, or use a claim"));
-    }
-    builder.check()?;
-    let start = move |begun: Begun| {
-        let builder = builder.clone();
-        async move {
-            let sandbox = Arc::new(builder.build()?);
-            begun.set(Arc::clone(&sandbox) as Arc<dyn Sandbox>);
-            sandbox.start().await?;
-            Ok(sandbox as Arc<dyn Sandbox>)
-        }
-    };
-    Assembled::of(LazySandbox::new(work_dir, start), mounts, &[], durability)
-}
-
-/// The files of the sandbox are at Daytona, so that no directory of this machine can be mounted.
-#[cfg(feature = "daytona")]
-fn daytona(
-    builder: DaytonaSandboxBuilder,
-    mounts: &Mounts,
-    work_dir: VirtualPath,
-    durability: Option<workden_files::Durability>,
-) -> Result<Assembled> {
-    if let Some(mount) = mounts.directories.first() {
-        let sentence = format!("a directory at `{}` is not supported with a Daytona sandbox", mount.at);
-        return Err(Error::new(ErrorKind::Unsupported, sentence)
-            .hint("the files of the sandbox are at Daytona: write them with the tools, or use a volume"));
-    }
-    builder.check()?;
-    let start = move |begun: Begun| {
-        let builder = builder.clone();
-        async move {
-            let sandbox = Arc::new(builder.build()?);
-            begun.set(Arc::clone(&sandbox) as Arc<dyn Sandbox>);
-            sandbox.start().await?;
-            Ok(sandbox as Arc<dyn Sandbox>)
-        }
-    };
-    Assembled::of(LazySandbox::new(work_dir, start), mounts, &[], durability)
-}
-
-fn in_session(
-    (sessions, id, record): (UserSessions, SessionId, SessionRecord),
-    mounts: &Mounts,
-    work_dir: VirtualPath,
-    durability: Option<workden_files::Durability>,
-) -> Result<Assembled> {
-    if !record.has_directory() {
-        let start = move |_: Begun| {
-            let (sessions, id, record) = (sessions.clone(), id.clone(), record.clone());
-            async move { Ok(sessions.open(&id, record).await?.sandbox()) }
-        };
-        return Assembled::of(LazySandbox::new(work_dir, start), mounts, &[], durability);
-    }
-    // Commands of a session see its own directory, and no other mount.
-    let (source, at) = (record.workspace.clone(), record.directory.clone());
-    let opened = open_mounts(&[Mount { source, at, access: MountAccess::ReadWrite }])?;
-    let masks = SandboxMasks::new(ShownFiles::of(&opened)?);
-    let masked = masks.clone();
-    let start = move |_: Begun| {
-        let (sessions, id, masks) = (sessions.clone(), id.clone(), masked.clone());
-        let mut record = record.clone();
-        async move {
-            // Rejects a session that shows what the policy denies.
-            let walls = masks.at_start().await?;
-            record.masked.extend(walls.masked);
-            record.masked.sort();
-            record.masked.dedup();
-            record.read_only.extend(walls.read_only);
-            record.read_only.sort();
-            record.read_only.dedup();
-            Ok(sessions.open(&id, record).await?.sandbox())
-        }
-    };
-    Ok(Assembled::of(LazySandbox::new(work_dir, start), mounts, &opened, durability)?.masked_by(masks))
-}
-
-/// Returns the identities of the files that commands will see, which are the same that file calls see.
-fn identities(opened: &[OpenMount]) -> BTreeMap<VirtualPath, InodeId> {
-    opened.iter().map(|mount| (mount.at().clone(), mount.id())).collect()
-}
-
 /// The host files that commands see, at the paths of file calls. Without namespaces file calls see the directory as `/`,
 /// and a rule about `/secrets` means the one in it.
 #[cfg(feature = "linux")]
-fn shown_by(builder: &LinuxSandboxBuilder) -> Vec<Mount> {
+pub(crate) fn shown_by(builder: &LinuxSandboxBuilder) -> Vec<Mount> {
     match builder.directory().is_ok_and(|at| at.is_root()) {
         true => at_root(builder.options().root()),
         false => builder.shown_files(),
@@ -561,18 +295,4 @@ fn shown_by(builder: &LinuxSandboxBuilder) -> Vec<Mount> {
 fn at_root(directory: Option<std::path::PathBuf>) -> Vec<Mount> {
     let access = MountAccess::ReadWrite;
     directory.map(|source| Mount { source, at: VirtualPath::root(), access }).into_iter().collect()
-}
-
-/// Adds the alternatives to the hint where the machine does not support a sandbox.
-#[cfg(feature = "linux")]
-fn with_choices(error: Error) -> Error {
-    match error.kind() {
-        ErrorKind::Unsupported | ErrorKind::PermissionDenied => {
-            let told = error.hint_text().map_or(String::new(), |hint| format!("{hint}; "));
-            let choices = "`workden doctor` shows what this machine lacks, and a host sandbox (`--sandbox host`) runs \
-                           commands without isolation";
-            Error::new(error.kind(), error.sentence()).hint(format!("{told}{choices}"))
-        }
-        _ => error,
-    }
 }
