@@ -114,7 +114,10 @@ impl Host {
         fs::write(path.join("secret"), "workden-host-secret\n").unwrap();
         fs::create_dir(path.join("given")).unwrap();
         fs::write(path.join("given/read-me"), "given\n").unwrap();
-        let abstract_name = format!("workden-walls-{}-{:?}", std::process::id(), std::thread::current().id());
+        // One name for each: a process that still ends may hold the socket of an earlier host of this thread.
+        static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let abstract_name = format!("workden-walls-{}-{number}", std::process::id());
         let address = SocketAddr::from_abstract_name(&abstract_name).unwrap();
         let socket = UnixListener::bind(path.join("socket")).unwrap();
         fs::set_permissions(path.join("socket"), fs::Permissions::from_mode(0o777)).unwrap();
