@@ -21,6 +21,8 @@ mod packages;
 mod policy;
 mod run;
 mod runtimes;
+#[cfg(feature = "server")]
+mod serve;
 mod sessions;
 mod setup;
 mod signals;
@@ -79,6 +81,13 @@ enum Command {
     /// in a sandbox, which starts with the first one. Files are also served as resources.
     #[command(after_help = mcp::AFTER_HELP)]
     Mcp(Box<mcp::McpArguments>),
+    /// Serve sessions, files, commands and approvals to a team over HTTP.
+    ///
+    /// Starts with nothing but a directory: Linux sandboxes, and records in SQLite. A configuration adds runtimes in
+    /// Docker and Kubernetes, quotas, and a Postgres database that several services share.
+    #[cfg(feature = "server")]
+    #[command(after_help = serve::AFTER_HELP)]
+    Serve(serve::ServeArguments),
     /// Install what a project needs: run the `[setup]` of its `workden.toml` in a sandbox, once.
     ///
     /// It runs again when one of its commands, or a file of its `cache_key`, has changed.
@@ -128,6 +137,8 @@ fn main() -> ExitCode {
         Command::Run(arguments) => Ok(run::run(&arguments)),
         Command::Tool(arguments) => tool::run(&arguments),
         Command::Mcp(arguments) => mcp::run(&arguments),
+        #[cfg(feature = "server")]
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Setup(arguments) => setup::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Policy(command) => policy::run(&command).map(|()| ExitCode::SUCCESS),

@@ -4,7 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use workden_core::{
-    BackendExt, Caller, Error, Expect, IfExists, Removal, Result, Sandbox, Spelling, Verdict, VirtualPath, Written,
+    Audit, BackendExt, Caller, Error, Expect, IfExists, Removal, Result, Sandbox, Spelling, Verdict, VirtualPath,
+    Written,
     sandbox::{CommandFacts, Shell},
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Numbered, Replacement},
@@ -77,6 +78,17 @@ impl Workspace {
             parts: Arc::clone(&self.parts),
             files: self.files.on_behalf_of(Arc::clone(&caller)),
             commands: self.commands.as_ref().map(|commands| commands.on_behalf_of(caller)),
+            directory: Arc::clone(&self.directory),
+        }
+    }
+
+    /// Returns the same workspace with another recorder of its calls, besides those that it has.
+    #[must_use]
+    pub fn recorded_by(&self, audit: Arc<dyn Audit>) -> Self {
+        Self {
+            parts: Arc::clone(&self.parts),
+            files: self.files.clone().audit(Arc::clone(&audit)),
+            commands: self.commands.clone().map(|commands| commands.audit(audit)),
             directory: Arc::clone(&self.directory),
         }
     }

@@ -68,7 +68,8 @@ pub(crate) struct McpArguments {
     workspace: WorkspaceArguments,
 }
 
-fn address(typed: &str) -> Result<SocketAddr, String> {
+/// Parses an address, or a port of this machine.
+pub(crate) fn address(typed: &str) -> Result<SocketAddr, String> {
     let wanted = || "use an address like 127.0.0.1:8421, or a port".to_owned();
     if let Ok(port) = typed.trim_start_matches(':').parse::<u16>() {
         return Ok(SocketAddr::from(([127, 0, 0, 1], port)));

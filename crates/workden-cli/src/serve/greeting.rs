@@ -1,0 +1,42 @@
+//! What `workden serve` prints when it listens: where, and what to paste into an agent, an SDK and a browser.
+
+/// Returns the text. `key` is that of a new service, which is shown once.
+pub(super) fn text(url: &str, is_open: bool, key: Option<&str>) -> String {
+    let mut lines = vec![format!("workden: serving {url}")];
+    let shown = match (is_open, key) {
+        (true, _) => {
+            lines.push("workden: every program of this machine may use it, without a key".to_owned());
+            "e2b_00".to_owned()
+        }
+        (false, Some(key)) => {
+            lines.push(format!("workden: your key, shown once: {key}"));
+            key.to_owned()
+        }
+        (false, None) => "YOUR-KEY".to_owned(),
+    };
+    let header = if is_open { String::new() } else { format!(" -H 'Authorization: Bearer {shown}'") };
+    lines.extend([
+        String::new(),
+        "Create a session:".to_owned(),
+        format!("  curl{header} {url}/v1/sessions --json '{{}}'"),
+        "Describe the API:".to_owned(),
+        format!("  {url}/openapi.json"),
+        String::new(),
+    ]);
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_service_shows_its_key_and_a_line_to_paste() {
+        let text = text("http://127.0.0.1:1", false, Some("e2b_ab"));
+        assert!(text.contains("your key, shown once: e2b_ab"), "{text}");
+        assert!(text.contains("curl -H 'Authorization: Bearer e2b_ab' http://127.0.0.1:1/v1/sessions"), "{text}");
+        let open = super::text("http://127.0.0.1:1", true, None);
+        assert!(open.contains("curl http://127.0.0.1:1/v1/sessions") && open.contains("without a key"), "{open}");
+        assert!(super::text("http://127.0.0.1:1", false, None).contains("Bearer YOUR-KEY"));
+    }
+}

@@ -1,0 +1,211 @@
+//! `ServerConfig`: what a service is started with, from `serve.toml` and the command line.
+
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use workden::{Error, ErrorKind, Preset, Result, SessionKind, SessionSpec, core::parse_size};
+
+/// The settings of a service.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct ServerConfig {
+    /// The address to listen on.
+    pub listen: SocketAddr,
+    /// The directory with the files of sessions and, by default, the database.
+    pub state: PathBuf,
+    /// The URL of a Postgres or SQLite database, instead of a file in `state`.
+    pub database: Option<String>,
+    /// The domain of host names like `PORT-SESSION.DOMAIN`.
+    pub domain: String,
+    /// Whether calls without a key are an administrator's; the address must be a loopback address.
+    pub no_key: bool,
+    /// The tenant of keys and calls that name none.
+    pub default_tenant: String,
+    /// Requests of a tenant in a second; 0 is no limit.
+    pub requests_per_second: u32,
+    /// How long a session may be idle, unless it says otherwise; 0 is no limit.
+    pub idle_seconds: u64,
+    /// How long a session may live, unless it says otherwise.
+    pub lifetime_seconds: u64,
+    /// How long a question waits for an answer.
+    pub approval_seconds: u64,
+    /// The policy of all sessions; none by default: the sandbox is the wall.
+    pub preset: Option<Preset>,
+    /// The runtime of sessions that name none.
+    pub default_runtime: String,
+    /// The runtimes that sessions can name.
+    pub runtimes: BTreeMap<String, RuntimeAlias>,
+    /// The quotas of tenants that have none of their own.
+    pub quotas: TenantQuotas,
+}
+
+/// What a runtime is: the kind of sandbox, and its options.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct RuntimeAlias {
+    /// `linux` (the default), `docker`, `kubernetes` or `daytona`.
+    pub sandbox: String,
+    /// The image of a container or pod.
+    pub image: Option<String>,
+    /// A runtime of workden instead: its name, or a `.toml` file.
+    pub runtime: Option<String>,
+    /// The network of its sessions: `none` by default.
+    pub network: Option<String>,
+    /// Memory of all commands of a session, like `512M`.
+    pub memory: Option<String>,
+    /// Processors.
+    pub cpus: Option<f64>,
+    /// Processes of a session.
+    pub pids: Option<u64>,
+    /// Toolchains of this machine, for `linux`.
+    pub toolchains: Vec<String>,
+    /// Variables of all commands.
+    pub env: BTreeMap<String, String>,
+    /// What a person should know about it.
+    pub description: String,
+}
+
+/// What a tenant may use.
+#[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct TenantQuotas {
+    /// Running sessions.
+    pub max_sessions: i64,
+    /// Memory of a session, like `2G`; a session that asks for more is refused.
+    pub memory: Option<String>,
+    /// Processors of a session.
+    pub cpus: Option<f64>,
+    /// Longest life of a session.
+    pub lifetime_seconds: u64,
+    /// Whether its sessions may have a network.
+    pub network: bool,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        let base = RuntimeAlias {
+            sandbox: "linux".to_owned(),
+            description: "The programs of this machine, isolated".to_owned(),
+            ..RuntimeAlias::default()
+        };
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8420)),
+            state: PathBuf::from("workden-state"),
+            database: None,
+            domain: "localhost".to_owned(),
+            no_key: false,
+            default_tenant: "default".to_owned(),
+            requests_per_second: 0,
+            idle_seconds: 3600,
+            lifetime_seconds: 24 * 3600,
+            approval_seconds: 900,
+            preset: None,
+            default_runtime: "base".to_owned(),
+            runtimes: BTreeMap::from([("base".to_owned(), base)]),
+            quotas: TenantQuotas::default(),
+        }
+    }
+}
+
+impl Default for TenantQuotas {
+    fn default() -> Self {
+        Self { max_sessions: 1000, memory: None, cpus: None, lifetime_seconds: 30 * 24 * 3600, network: false }
+    }
+}
+
+impl ServerConfig {
+    /// Parses a `serve.toml`.
+    ///
+    /// # Errors
+    ///
+    /// When it is not TOML, has an unknown key, or a value that no service can be started with.
+    pub fn parse(text: &str) -> Result<Self> {
+        let config: Self = toml::from_str(text).map_err(|error| {
+            let place = error.span().map_or(0, |span| text[..span.start].lines().count().max(1));
+            Error::new(ErrorKind::InvalidArgument, format!("invalid configuration: line {place}: {}", error.message()))
+        })?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Checks what a service can be started with.
+    ///
+    /// # Errors
+    ///
+    /// When the address would let others use the service without a key, or a runtime is wrong.
+    pub fn check(&self) -> Result<()> {
+        let invalid = |sentence: String| Error::new(ErrorKind::InvalidArgument, sentence);
+        if self.no_key && !self.listen.ip().is_loopback() {
+            return Err(invalid(format!("cannot serve on {} without keys: every host could use it", self.listen))
+                .hint("listen on 127.0.0.1, or leave out `no_key`"));
+        }
+        if !self.runtimes.contains_key(&self.default_runtime) {
+            let names: Vec<&str> = self.runtimes.keys().map(String::as_str).collect();
+            return Err(invalid(format!("default runtime `{}` not found", self.default_runtime))
+                .hint(format!("runtimes: {}", names.join(", "))));
+        }
+        for (name, runtime) in &self.runtimes {
+            runtime.spec().map_err(|error| {
+                let named = invalid(format!("invalid runtime `{name}`: {}", error.sentence()));
+                error.hint_text().map_or(named.clone(), |hint| named.clone().hint(hint))
+            })?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn idle(&self) -> Duration {
+        Duration::from_secs(self.idle_seconds)
+    }
+}
+
+impl RuntimeAlias {
+    /// Returns the options of a session with this runtime.
+    ///
+    /// # Errors
+    ///
+    /// When the kind of sandbox or a size is invalid.
+    pub(crate) fn spec(&self) -> Result<SessionSpec> {
+        let mut spec = SessionSpec::default();
+        spec.kind = match self.sandbox.as_str() {
+            "" => SessionKind::Linux,
+            name => SessionKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+                Error::new(ErrorKind::InvalidArgument, format!("invalid sandbox `{name}`"))
+                    .hint("use linux, docker, kubernetes or daytona")
+            })?,
+        };
+        spec.image.clone_from(&self.image);
+        spec.runtime.clone_from(&self.runtime);
+        spec.network.clone_from(&self.network);
+        spec.memory = self.memory.as_deref().map(parse_size).transpose()?;
+        spec.cpus = self.cpus;
+        spec.pids = self.pids;
+        spec.toolchains.clone_from(&self.toolchains);
+        spec.environment.clone_from(&self.env);
+        Ok(spec)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_is_checked_when_it_is_read() {
+        let config = ServerConfig::parse("listen = \"127.0.0.1:9\"\n[runtimes.base]\nmemory = \"1G\"\n").unwrap();
+        assert_eq!(config.runtimes["base"].spec().unwrap().memory, Some(1 << 30));
+        for (text, expected) in [
+            ("port = 1", "line 1: unknown field `port`"),
+            ("listen = \"0.0.0.0:80\"\nno_key = true", "cannot serve on 0.0.0.0:80 without keys"),
+            ("default_runtime = \"x\"", "default runtime `x` not found"),
+            ("[runtimes.base]\nsandbox = \"vm\"", "invalid runtime `base`: invalid sandbox `vm`"),
+            ("[runtimes.base]\nmemory = \"lots\"", "invalid runtime `base`: invalid size `lots`"),
+        ] {
+            let error = ServerConfig::parse(text).unwrap_err();
+            assert!(error.sentence().contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Events of sessions, numbered for each session. They also are the audit: every call and decision, and who made it.
+
+use std::collections::BTreeMap;
+
+use sqlx::{Row, any::AnyRow};
+use workden::Result;
+
+use super::{Database, failed};
+use crate::clock::Moment;
+
+/// An event to record.
+#[derive(Clone, Debug)]
+pub(crate) struct NewEvent {
+    pub(crate) session: String,
+    pub(crate) tenant: String,
+    pub(crate) at: Moment,
+    pub(crate) kind: &'static str,
+    /// The id of the key that caused it; empty for the service itself.
+    pub(crate) actor: String,
+    /// JSON.
+    pub(crate) data: String,
+}
+
+/// A row of `events`.
+#[derive(Clone, Debug)]
+pub(crate) struct EventRow {
+    pub(crate) session: String,
+    pub(crate) seq: i64,
+    pub(crate) at: Moment,
+    pub(crate) kind: String,
+    pub(crate) actor: String,
+    pub(crate) data: String,
+}
+
+fn event(row: &AnyRow) -> sqlx::Result<EventRow> {
+    Ok(EventRow {
+        session: row.try_get("session")?,
+        seq: row.try_get("seq")?,
+        at: Moment(row.try_get("at")?),
+        kind: row.try_get("kind")?,
+        actor: row.try_get("actor")?,
+        data: row.try_get("data")?,
+    })
+}
+
+impl Database {
+    /// Records events in one transaction. Raising the session's counter locks its row, so that numbers become visible
+    /// in their order, whichever process records.
+    pub(crate) async fn add_events(&self, events: &[NewEvent]) -> Result<()> {
+        let failed = failed("cannot record events");
+        let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
+        for event in events {
+            *counts.entry(&event.session).or_default() += 1;
+        }
+        let mut transaction = match self.is_postgres {
+            true => self.pool.begin().await,
+            // A transaction that starts by reading may find that another one has written meanwhile.
+            false => self.pool.begin_with("BEGIN IMMEDIATE").await,
+        }
+        .map_err(&failed)?;
+        // Sessions in order, so that two processes never wait for each other.
+        let mut next: BTreeMap<&str, i64> = BTreeMap::new();
+        for (session, count) in counts {
+            let raise = "INSERT INTO counters (session, last_seq) VALUES ($1, $2) ON CONFLICT (session) \
+                         DO UPDATE SET last_seq = counters.last_seq + $2 RETURNING last_seq";
+            let raised = sqlx::query(raise).bind(session).bind(count).fetch_one(&mut *transaction).await;
+            let last: i64 = raised.and_then(|row| row.try_get(0)).map_err(&failed)?;
+            next.insert(session, last - count);
+        }
+        for event in events {
+            let Some(seq) = next.get_mut(event.session.as_str()) else { continue };
+            *seq += 1;
+            let insert = "INSERT INTO events (session, seq, tenant, at, kind, actor, data) \
+                          VALUES ($1, $2, $3, $4, $5, $6, $7)";
+            let insert = sqlx::query(insert).bind(&event.session).bind(*seq).bind(&event.tenant).bind(event.at.0);
+            let insert = insert.bind(event.kind).bind(&event.actor).bind(&event.data);
+            insert.execute(&mut *transaction).await.map_err(&failed)?;
+        }
+        transaction.commit().await.map_err(&failed)
+    }
+
+    /// Returns events of a session after a number, oldest first.
+    pub(crate) async fn events(&self, session: &str, after: i64, most: i64) -> Result<Vec<EventRow>> {
+        let failed = failed("cannot read the events");
+        let select = "SELECT session, seq, at, kind, actor, data FROM events WHERE session = $1 AND seq > $2 \
+                      ORDER BY seq LIMIT $3";
+        let select = sqlx::query(select).bind(session).bind(after).bind(most);
+        let rows = select.fetch_all(&self.pool).await.map_err(&failed)?;
+        rows.iter().map(event).collect::<sqlx::Result<_>>().map_err(&failed)
+    }
+
+    /// Returns the newest events of a tenant, or of all, before a moment.
+    pub(crate) async fn audit(&self, tenant: Option<&str>, before: Moment, most: i64) -> Result<Vec<EventRow>> {
+        let failed = failed("cannot read the audit");
+        let select = "SELECT session, seq, at, kind, actor, data FROM events \
+                      WHERE ($1 = '' OR tenant = $1) AND at < $2 ORDER BY at DESC, session, seq DESC LIMIT $3";
+        let select = sqlx::query(select).bind(tenant.unwrap_or_default()).bind(before.0).bind(most);
+        let rows = select.fetch_all(&self.pool).await.map_err(&failed)?;
+        rows.iter().map(event).collect::<sqlx::Result<_>>().map_err(&failed)
+    }
+}

@@ -1,0 +1,97 @@
+//! The state of the service in SQL: SQLite in a file, or Postgres that several processes share.
+//!
+//! Invariant: every statement is valid in both dialects, and a change that depends on what was read is one statement
+//! (`UPDATE ... WHERE`), so that two processes never do the same work.
+
+mod approvals;
+mod events;
+mod keys;
+mod migrations;
+mod sessions;
+mod tenants;
+
+use std::{path::Path, sync::Once, time::Duration};
+
+pub(crate) use approvals::{ApprovalRow, ApprovalState};
+pub(crate) use events::{EventRow, NewEvent};
+pub(crate) use keys::KeyRow;
+pub(crate) use sessions::{SessionQuery, SessionRow};
+use sqlx::{AnyPool, any::AnyPoolOptions};
+pub(crate) use tenants::TenantRow;
+use workden::{Error, ErrorKind, Result};
+
+/// Connections of one process; SQLite has one writer at a time.
+const CONNECTIONS: u32 = 8;
+/// How long a call waits for a connection.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The database of the service.
+#[derive(Clone, Debug)]
+pub(crate) struct Database {
+    pool: AnyPool,
+    is_postgres: bool,
+}
+
+impl Database {
+    /// Opens the SQLite file in the directory of the service, and creates it if it is missing.
+    pub(crate) async fn in_directory(directory: &Path) -> Result<Self> {
+        Self::open(&format!("sqlite://{}?mode=rwc", directory.join("workden.sqlite").display())).await
+    }
+
+    /// Connects to a database by its URL, and brings its tables up to date.
+    pub(crate) async fn open(url: &str) -> Result<Self> {
+        static DRIVERS: Once = Once::new();
+        DRIVERS.call_once(sqlx::any::install_default_drivers);
+        let is_postgres = url.starts_with("postgres://") || url.starts_with("postgresql://");
+        if !is_postgres && !url.starts_with("sqlite:") {
+            // The URL may contain a password.
+            return Err(Error::new(ErrorKind::InvalidArgument, "invalid database URL")
+                .hint("use `postgres://USER:PASSWORD@HOST/NAME` or `sqlite://FILE`"));
+        }
+        let options = AnyPoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(PATIENCE);
+        let options = options.after_connect(move |connection, _| {
+            Box::pin(async move {
+                if !is_postgres {
+                    // A commit survives the end of the process without waiting for the disk; `NORMAL` waits at
+                    // checkpoints, so the file stays consistent after a power cut.
+                    for pragma in ["journal_mode = WAL", "synchronous = NORMAL", "busy_timeout = 10000"] {
+                        let pragma = sqlx::AssertSqlSafe(format!("PRAGMA {pragma}"));
+                        sqlx::query(pragma).execute(&mut *connection).await?;
+                    }
+                }
+                Ok(())
+            })
+        });
+        let pool = options.connect(url).await.map_err(failed("cannot open the database"))?;
+        let database = Self { pool, is_postgres };
+        migrations::run(&database).await?;
+        Ok(database)
+    }
+
+    /// Checks that the database answers.
+    pub(crate) async fn ping(&self) -> Result<()> {
+        sqlx::query("SELECT 1").execute(&self.pool).await.map(drop).map_err(failed("the database does not answer"))
+    }
+
+    /// Closes all connections, after the statements in progress.
+    pub(crate) async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+/// Returns a function that tells an error of the database without its text, which may contain values.
+fn failed(what: &'static str) -> impl Fn(sqlx::Error) -> Error {
+    move |error| {
+        let kind = match &error {
+            sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) | sqlx::Error::PoolClosed => ErrorKind::Unreachable,
+            sqlx::Error::Database(told) if told.message().contains("full") => ErrorKind::NoSpace,
+            _ => ErrorKind::Io,
+        };
+        Error::new(kind, what).with_source(error)
+    }
+}
+
+/// Whether a statement failed because a row with the same key exists.
+fn is_duplicate(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::Database(told) if told.is_unique_violation())
+}

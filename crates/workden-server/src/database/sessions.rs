@@ -1,0 +1,164 @@
+//! Sessions: one row each, from its creation to its deletion.
+
+use sqlx::{Row, any::AnyRow};
+use workden::{Error, ErrorKind, Result};
+
+use super::{Database, failed, is_duplicate};
+use crate::clock::Moment;
+
+/// A row of `sessions`.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionRow {
+    pub(crate) id: String,
+    pub(crate) tenant: String,
+    /// Unique in the tenant; the id, if the client gave none.
+    pub(crate) name: String,
+    pub(crate) runtime: String,
+    /// `running`, `paused` or `ending`.
+    pub(crate) state: String,
+    /// What it was created with, as JSON.
+    pub(crate) spec: String,
+    /// JSON.
+    pub(crate) labels: String,
+    pub(crate) created_at: Moment,
+    pub(crate) used_at: Moment,
+    /// How long it may be idle; 0 for as long as it exists.
+    pub(crate) idle_ms: i64,
+    /// When it ends, used or not.
+    pub(crate) ends_at: Moment,
+}
+
+/// Which sessions to list.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SessionQuery {
+    /// Of this tenant only.
+    pub(crate) tenant: Option<String>,
+    /// In this state only.
+    pub(crate) state: Option<String>,
+    /// After this id.
+    pub(crate) after: String,
+    /// At most this many.
+    pub(crate) limit: i64,
+}
+
+const COLUMNS: &str = "id, tenant, name, runtime, state, spec, labels, created_at, used_at, idle_ms, ends_at";
+
+fn session(row: &AnyRow) -> sqlx::Result<SessionRow> {
+    Ok(SessionRow {
+        id: row.try_get("id")?,
+        tenant: row.try_get("tenant")?,
+        name: row.try_get("name")?,
+        runtime: row.try_get("runtime")?,
+        state: row.try_get("state")?,
+        spec: row.try_get("spec")?,
+        labels: row.try_get("labels")?,
+        created_at: Moment(row.try_get("created_at")?),
+        used_at: Moment(row.try_get("used_at")?),
+        idle_ms: row.try_get("idle_ms")?,
+        ends_at: Moment(row.try_get("ends_at")?),
+    })
+}
+
+impl Database {
+    /// Stores a new session if the tenant has fewer than `most`. `Conflict` when the tenant has one of that name.
+    pub(crate) async fn add_session(&self, new: &SessionRow, most: i64) -> Result<()> {
+        // One statement counts and inserts. SQLite has one writer; in Postgres two processes may exceed the limit by
+        // one each, which a quota can bear and a lock on the tenant would cost every creation.
+        let insert = "INSERT INTO sessions (id, tenant, name, runtime, state, spec, labels, created_at, used_at, \
+                      idle_ms, ends_at, claimed_until) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10, 0 \
+                      WHERE (SELECT COUNT(*) FROM sessions WHERE tenant = $2 AND state = 'running') < $11";
+        let insert = sqlx::query(insert).bind(&new.id).bind(&new.tenant).bind(&new.name).bind(&new.runtime);
+        let insert = insert.bind(&new.state).bind(&new.spec).bind(&new.labels).bind(new.created_at.0);
+        let insert = insert.bind(new.idle_ms).bind(new.ends_at.0).bind(most);
+        match insert.execute(&self.pool).await {
+            Ok(done) if done.rows_affected() == 0 => {
+                Err(Error::new(ErrorKind::Busy, format!("the limit of {most} sessions is reached"))
+                    .hint("delete or pause a session, or ask an administrator to raise `max_sessions`"))
+            }
+            Ok(_) => Ok(()),
+            Err(error) if is_duplicate(&error) => {
+                Err(Error::new(ErrorKind::Conflict, format!("session `{}` exists already", new.name))
+                    .hint("send `\"if_exists\": \"attach\"` to use it, or choose another name"))
+            }
+            Err(error) => Err(failed("cannot store the session")(error)),
+        }
+    }
+
+    /// Returns the session with this id.
+    pub(crate) async fn session(&self, id: &str) -> Result<Option<SessionRow>> {
+        self.one_session("id = $1 AND $2 = ''", id, "").await
+    }
+
+    /// Returns the session of a tenant with this name.
+    pub(crate) async fn session_named(&self, tenant: &str, name: &str) -> Result<Option<SessionRow>> {
+        self.one_session("name = $1 AND tenant = $2", name, tenant).await
+    }
+
+    async fn one_session(&self, which: &str, first: &str, second: &str) -> Result<Option<SessionRow>> {
+        let failed = failed("cannot read the session");
+        let select = sqlx::AssertSqlSafe(format!("SELECT {COLUMNS} FROM sessions WHERE {which}"));
+        let row = sqlx::query(select).bind(first).bind(second).fetch_optional(&self.pool).await.map_err(&failed)?;
+        row.as_ref().map(session).transpose().map_err(&failed)
+    }
+
+    /// Lists sessions by id.
+    pub(crate) async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>> {
+        let failed = failed("cannot list the sessions");
+        let select = format!(
+            "SELECT {COLUMNS} FROM sessions WHERE ($1 = '' OR tenant = $1) AND ($2 = '' OR state = $2) AND id > $3 \
+             ORDER BY id LIMIT $4"
+        );
+        let select = sqlx::query(sqlx::AssertSqlSafe(select));
+        let select =
+            select.bind(query.tenant.clone().unwrap_or_default()).bind(query.state.clone().unwrap_or_default());
+        let rows = select.bind(&query.after).bind(query.limit).fetch_all(&self.pool).await.map_err(&failed)?;
+        rows.iter().map(session).collect::<sqlx::Result<_>>().map_err(&failed)
+    }
+
+    /// Returns how many sessions of a tenant, or of all, run.
+    pub(crate) async fn running_sessions(&self, tenant: Option<&str>) -> Result<i64> {
+        let select = "SELECT COUNT(*) FROM sessions WHERE state = 'running' AND ($1 = '' OR tenant = $1)";
+        let row = sqlx::query(select).bind(tenant.unwrap_or_default()).fetch_one(&self.pool).await;
+        row.and_then(|row| row.try_get(0)).map_err(failed("cannot count the sessions"))
+    }
+
+    /// Records that a session is in use.
+    pub(crate) async fn touch_session(&self, id: &str, at: Moment) -> Result<()> {
+        let update = sqlx::query("UPDATE sessions SET used_at = $1 WHERE id = $2 AND used_at < $1").bind(at.0).bind(id);
+        update.execute(&self.pool).await.map(drop).map_err(failed("cannot record the use of the session"))
+    }
+
+    /// Sets when a session ends.
+    pub(crate) async fn set_session_end(&self, id: &str, ends_at: Moment) -> Result<()> {
+        let update = sqlx::query("UPDATE sessions SET ends_at = $1 WHERE id = $2").bind(ends_at.0).bind(id);
+        update.execute(&self.pool).await.map(drop).map_err(failed("cannot set the end of the session"))
+    }
+
+    /// Moves a session from one state to another. Returns whether it was in the first.
+    pub(crate) async fn move_session(&self, id: &str, from: &str, to: &str) -> Result<bool> {
+        let update = sqlx::query("UPDATE sessions SET state = $1, claimed_until = 0 WHERE id = $2 AND state = $3");
+        let done = update.bind(to).bind(id).bind(from).execute(&self.pool).await;
+        done.map(|done| done.rows_affected() > 0).map_err(failed("cannot change the state of the session"))
+    }
+
+    /// Claims sessions whose time is over: running ones that are idle or have ended, and ones whose end another process
+    /// began and did not finish. Each is returned to one process only, until the claim expires.
+    pub(crate) async fn claim_ended(&self, now: Moment, claim_until: Moment, most: i64) -> Result<Vec<SessionRow>> {
+        let failed = failed("cannot claim sessions that have ended");
+        let claim = format!(
+            "UPDATE sessions SET state = 'ending', claimed_until = $2 WHERE id IN (SELECT id FROM sessions WHERE \
+             claimed_until < $1 AND (state = 'ending' OR (state = 'running' AND (ends_at < $1 OR \
+             (idle_ms > 0 AND used_at + idle_ms < $1)))) ORDER BY ends_at LIMIT $3) AND claimed_until < $1 \
+             RETURNING {COLUMNS}"
+        );
+        let claim = sqlx::query(sqlx::AssertSqlSafe(claim)).bind(now.0).bind(claim_until.0).bind(most);
+        let rows = claim.fetch_all(&self.pool).await.map_err(&failed)?;
+        rows.iter().map(session).collect::<sqlx::Result<_>>().map_err(&failed)
+    }
+
+    /// Removes a session. Its events stay.
+    pub(crate) async fn remove_session(&self, id: &str) -> Result<bool> {
+        let done = sqlx::query("DELETE FROM sessions WHERE id = $1").bind(id).execute(&self.pool).await;
+        done.map(|done| done.rows_affected() > 0).map_err(failed("cannot remove the session"))
+    }
+}

@@ -1,0 +1,12 @@
+//! Who calls: API keys, their roles, and the tokens of sessions.
+//!
+//! Invariant: a route learns its caller from [`Principal`] alone, which exists only after a valid key. What belongs to
+//! another tenant is reported as missing.
+
+mod principal;
+mod rates;
+mod secret;
+
+pub(crate) use principal::{Principal, Role, TrustedKeys, authenticate};
+pub(crate) use rates::Rates;
+pub(crate) use secret::{ServiceSecret, new_id, new_key};

@@ -1,0 +1,37 @@
+//! The HTTP service of workden: agents of a team work in sessions of one server, each isolated, under policies that
+//! hold, and people approve and watch what they do.
+//!
+//! A service starts with a directory and nothing else: Linux sandboxes, and SQLite. Docker, Kubernetes and Postgres are
+//! configuration. Routes translate; what may be done is decided by the [`Workspace`](workden::Workspace) of a session.
+//!
+//! ```no_run
+//! # async fn example() -> workden::Result<()> {
+//! use workden_server::{Server, ServerConfig};
+//!
+//! let mut config = ServerConfig::default();
+//! config.state = "/var/lib/workden".into();
+//! let server = Server::start(config).await?;
+//! println!("{}", server.url());
+//! server.ended().await
+//! # }
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod api_error;
+mod approvals;
+mod clock;
+mod config;
+mod database;
+mod events;
+mod identity;
+mod operations;
+mod processes;
+mod server;
+mod service;
+mod sessions;
+mod v1;
+
+pub use clock::Moment;
+pub use config::{RuntimeAlias, ServerConfig, TenantQuotas};
+pub use server::{NewApiKey, Server};

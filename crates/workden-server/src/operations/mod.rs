@@ -1,0 +1,21 @@
+//! What operators use: health, readiness, the description of the API, request ids.
+
+mod health;
+mod requests;
+
+use std::sync::Arc;
+
+use axum::{Json, Router, routing::get};
+pub(crate) use requests::{stored_before_answered, with_request_id};
+use utoipa::openapi::OpenApi;
+
+use crate::service::Service;
+
+/// Routes that need no key.
+pub(crate) fn routes(description: OpenApi) -> Router<Arc<Service>> {
+    let description = Arc::new(description);
+    Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/openapi.json", get(move || async move { Json(description.as_ref().clone()) }))
+}

@@ -1,0 +1,170 @@
+//! `Server`: a running service, from its start to its graceful end.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::{Router, extract::DefaultBodyLimit, middleware};
+use tokio::{net::TcpListener, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+use workden::{Error, ErrorKind, Result};
+
+use crate::{
+    ServerConfig,
+    identity::{Role, authenticate},
+    operations,
+    service::Service,
+    sessions::sweep,
+    v1,
+};
+
+/// How long calls in progress may go on after the end was ordered.
+const GRACE: Duration = Duration::from_secs(10);
+/// The largest body of a request that is not a file.
+const BODY_BYTES: usize = 16 << 20;
+
+/// A running service. Sessions go on when it ends, and the next process finds them.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    service: Arc<Service>,
+    stop: CancellationToken,
+    serving: JoinHandle<std::io::Result<()>>,
+}
+
+/// A new API key: this is the only time that it is shown.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct NewApiKey {
+    /// Its id, by which it is listed and revoked.
+    pub id: String,
+    /// The key.
+    pub key: String,
+}
+
+impl Server {
+    /// Opens the state and listens.
+    ///
+    /// # Errors
+    ///
+    /// When the configuration is invalid, the database cannot be opened, or the address is in use.
+    pub async fn start(config: ServerConfig) -> Result<Self> {
+        let listen = config.listen;
+        let service = Service::open(config).await?;
+        let cannot = |error: std::io::Error| {
+            let (kind, why) = match error.kind() {
+                std::io::ErrorKind::AddrInUse => (ErrorKind::Busy, "the address is in use"),
+                std::io::ErrorKind::AddrNotAvailable => (ErrorKind::NotFound, "this machine does not have the address"),
+                std::io::ErrorKind::PermissionDenied => (ErrorKind::PermissionDenied, "permission denied"),
+                _ => (ErrorKind::Io, "the system refuses it"),
+            };
+            Error::new(kind, format!("cannot listen on {listen}: {why}")).hint("use port 0 for any free port")
+        };
+        let listener = TcpListener::bind(listen).await.map_err(cannot)?;
+        let address = listener.local_addr().map_err(cannot)?;
+        let stop = CancellationToken::new();
+        let sweeping = sweep(Arc::clone(&service));
+        let stopped = stop.clone();
+        service.tasks.spawn(async move { stopped.run_until_cancelled(sweeping).await });
+        let (router, stopped) = (router(&service), stop.clone());
+        let serving = tokio::spawn(async move {
+            axum::serve(listener, router).with_graceful_shutdown(async move { stopped.cancelled().await }).await
+        });
+        Ok(Self { address, service, stop, serving })
+    }
+
+    /// Returns the address, with the port that the system chose for port 0.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the URL for clients.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Creates the first key of the service, an administrator's. Returns `None` if there are keys already.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot store it.
+    pub async fn first_key(&self) -> Result<Option<NewApiKey>> {
+        match self.service.database.has_keys().await? {
+            true => Ok(None),
+            false => self.new_admin_key("first key").await.map(Some),
+        }
+    }
+
+    /// Creates a key of an administrator.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot store it.
+    pub async fn new_admin_key(&self, label: &str) -> Result<NewApiKey> {
+        let tenant = self.service.config().default_tenant.clone();
+        let (row, key) = self.service.create_key(&tenant, Role::Admin, label).await?;
+        Ok(NewApiKey { id: row.id, key })
+    }
+
+    /// Uses another configuration from now on. The address, the directory and the database stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// When the configuration is invalid; the previous one is used then.
+    pub fn reload(&self, config: ServerConfig) -> Result<()> {
+        self.service.reload(config)
+    }
+
+    /// Waits until the server ends, which it does only on an error.
+    ///
+    /// # Errors
+    ///
+    /// When the server can no longer listen.
+    pub async fn ended(self) -> Result<()> {
+        finished(self.serving.await)
+    }
+
+    /// Stops listening, waits for the calls in progress, and leaves the sessions running.
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::ended`].
+    pub async fn stop(self) -> Result<()> {
+        self.stop.cancel();
+        let mut serving = self.serving;
+        let ended = match tokio::time::timeout(GRACE, &mut serving).await {
+            Ok(ended) => finished(ended),
+            // A client that neither reads nor disconnects is not waited for.
+            Err(_) => {
+                serving.abort();
+                Ok(())
+            }
+        };
+        self.service.events.settle().await;
+        self.service.database.close().await;
+        ended
+    }
+}
+
+fn finished(ended: Result<std::io::Result<()>, tokio::task::JoinError>) -> Result<()> {
+    match ended {
+        Ok(Ok(())) => Ok(()),
+        ended => {
+            tracing::error!(?ended, "the server can no longer listen");
+            Err(Error::new(ErrorKind::Io, "the server can no longer listen"))
+        }
+    }
+}
+
+/// Returns all routes.
+fn router(service: &Arc<Service>) -> Router {
+    let (v1, description) = v1::routes();
+    let authenticated = v1
+        .layer(middleware::from_fn_with_state(Arc::clone(service), operations::stored_before_answered))
+        .layer(middleware::from_fn_with_state(Arc::clone(service), authenticate));
+    authenticated
+        .merge(operations::routes(description))
+        .layer(DefaultBodyLimit::max(BODY_BYTES))
+        .layer(middleware::from_fn(operations::with_request_id))
+        .with_state(Arc::clone(service))
+}

@@ -1,0 +1,133 @@
+//! `Service`: the state that all routes share.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, RwLock},
+};
+
+use tokio_util::task::TaskTracker;
+use workden::{HostEnvironment, Result, UserSessions};
+
+use crate::{
+    ServerConfig,
+    api_error::ApiError,
+    approvals::ApprovalDesk,
+    clock::Moment,
+    database::{Database, KeyRow},
+    events::{CallRecorder, EventLog},
+    identity::{Principal, Rates, Role, ServiceSecret, TrustedKeys, new_key},
+    sessions::LiveSession,
+};
+
+/// The state of a running service.
+#[derive(Debug)]
+pub(crate) struct Service {
+    config: RwLock<Arc<ServerConfig>>,
+    pub(crate) database: Database,
+    pub(crate) secret: ServiceSecret,
+    pub(crate) trusted: TrustedKeys,
+    pub(crate) rates: Rates,
+    pub(crate) events: Arc<EventLog>,
+    pub(crate) approvals: Arc<ApprovalDesk>,
+    /// The sandboxes, whose records other processes on this machine share.
+    pub(crate) sandboxes: UserSessions,
+    /// The sessions that this process has opened.
+    live: Mutex<HashMap<String, Arc<LiveSession>>>,
+    /// Work that goes on after its call.
+    pub(crate) tasks: TaskTracker,
+    pub(crate) started_at: Moment,
+}
+
+impl Service {
+    /// Opens the state that the configuration names.
+    pub(crate) async fn open(config: ServerConfig) -> Result<Arc<Self>> {
+        config.check()?;
+        let state = std::path::absolute(&config.state).unwrap_or_else(|_| config.state.clone());
+        tokio::fs::create_dir_all(&state).await.map_err(|error| {
+            workden::Error::new(workden::ErrorKind::Io, "cannot create the directory of the service")
+                .hint("name a directory that you own: `--state DIR`")
+                .with_source(error)
+        })?;
+        let database = match &config.database {
+            Some(url) => Database::open(url).await?,
+            None => Database::in_directory(&state).await?,
+        };
+        let secret = database.setting_or("secret", &ServiceSecret::random()?).await?;
+        let events = EventLog::new();
+        let tasks = TaskTracker::new();
+        tasks.spawn(Arc::clone(&events).write_to(database.clone()));
+        Ok(Arc::new(Self {
+            rates: Rates::per_second(config.requests_per_second),
+            approvals: Arc::new(ApprovalDesk::new(database.clone(), &config)),
+            sandboxes: UserSessions::at(&state, HostEnvironment::from_process()),
+            config: RwLock::new(Arc::new(config)),
+            database,
+            secret: ServiceSecret::new(secret),
+            trusted: TrustedKeys::default(),
+            events,
+            live: Mutex::default(),
+            tasks,
+            started_at: Moment::now(),
+        }))
+    }
+
+    /// Returns the current configuration.
+    pub(crate) fn config(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.config.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Uses another configuration from now on. The address and the database stay.
+    pub(crate) fn reload(&self, config: ServerConfig) -> Result<()> {
+        config.check()?;
+        *self.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+        Ok(())
+    }
+
+    /// Creates a key, and returns it: it is not stored, and cannot be shown again.
+    pub(crate) async fn create_key(&self, tenant: &str, role: Role, label: &str) -> Result<(KeyRow, String)> {
+        let new = new_key()?;
+        let row = KeyRow {
+            id: new.id,
+            tenant: tenant.to_owned(),
+            role: role.name().to_owned(),
+            label: label.to_owned(),
+            hash: new.hash,
+            created_at: Moment::now(),
+            revoked_at: None,
+        };
+        self.database.add_key(&row).await?;
+        Ok((row, new.key))
+    }
+
+    /// Returns the recorder of a caller's events in a session.
+    pub(crate) fn recorder(&self, session: &str, tenant: &str, principal: &Principal) -> CallRecorder {
+        CallRecorder {
+            log: Arc::clone(&self.events),
+            session: session.to_owned(),
+            tenant: tenant.to_owned(),
+            actor: principal.key.clone(),
+        }
+    }
+
+    pub(crate) fn live(&self, id: &str) -> Option<Arc<LiveSession>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+    }
+
+    /// Returns all open sessions of this process.
+    pub(crate) fn all_live(&self) -> Vec<Arc<LiveSession>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// Keeps an opened session, unless another call has opened it meanwhile. Returns the one that is kept.
+    pub(crate) fn keep_live(&self, session: Arc<LiveSession>) -> Arc<LiveSession> {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(live.entry(session.id.clone()).or_insert(session))
+    }
+
+    pub(crate) fn drop_live(&self, id: &str) -> Option<Arc<LiveSession>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner).remove(id)
+    }
+}
+
+/// The result of a route.
+pub(crate) type Answer<T> = Result<T, ApiError>;

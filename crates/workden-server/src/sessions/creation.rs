@@ -1,0 +1,120 @@
+//! Creates sessions and attaches to existing ones.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::json;
+use workden::ErrorKind;
+
+use super::{ExistingName, NewSession, SessionView};
+use crate::{
+    clock::Moment,
+    config::TenantQuotas,
+    database::SessionRow,
+    identity::{Principal, new_id},
+    service::{Answer, Service},
+    sessions::SessionPolicy,
+};
+
+/// Whether a session was created or existed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Creation {
+    Created,
+    Attached,
+}
+
+impl Service {
+    /// Creates a session and starts its sandbox, or attaches to the one of that name if the request says so. A session
+    /// that cannot start leaves nothing behind.
+    pub(crate) async fn create_session(
+        &self,
+        principal: &Principal,
+        new: NewSession,
+    ) -> Answer<(SessionRow, Creation)> {
+        principal.require_tenant()?;
+        let quotas = self.tenant_quotas(&principal.tenant).await?;
+        let new = new.checked(&self.config(), &quotas)?;
+        let row = self.new_row(principal, &new)?;
+        match self.database.add_session(&row, quotas.max_sessions).await {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::Conflict && new.if_exists == ExistingName::Attach => {
+                let row = self.session_row(principal, &row.name).await?;
+                self.opened(row.clone()).await?;
+                return Ok((row, Creation::Attached));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let recorder = self.recorder(&row.id, &row.tenant, principal);
+        let started = async { Ok(self.opened(row.clone()).await?.unrecorded().start().await?) }.await;
+        match started {
+            Ok(()) => {
+                recorder.tell("session_created", &json!({ "runtime": row.runtime, "name": row.name }));
+                Ok((row, Creation::Created))
+            }
+            Err(failed) => {
+                let failed: crate::api_error::ApiError = failed;
+                recorder.tell("session_failed", &json!({ "error": failed.error.sentence() }));
+                self.end_session(&row).await?;
+                Err(failed)
+            }
+        }
+    }
+
+    fn new_row(&self, principal: &Principal, new: &NewSession) -> Answer<SessionRow> {
+        let id = new_id()?;
+        let now = Moment::now();
+        let lifetime = Duration::from_secs(new.lifetime_seconds.unwrap_or(self.config().lifetime_seconds));
+        let idle = new.idle_seconds.map_or(self.config().idle(), Duration::from_secs);
+        Ok(SessionRow {
+            name: new.name.clone().unwrap_or_else(|| id.clone()),
+            id,
+            tenant: principal.tenant.clone(),
+            runtime: new.runtime.clone().unwrap_or_default(),
+            state: "running".to_owned(),
+            spec: serde_json::to_string(new).unwrap_or_default(),
+            labels: serde_json::to_string(&new.labels).unwrap_or_default(),
+            created_at: now,
+            used_at: now,
+            idle_ms: i64::try_from(idle.as_millis()).unwrap_or(i64::MAX),
+            ends_at: now.after(lifetime),
+        })
+    }
+
+    /// Returns what a client sees of a session, with a token for it.
+    pub(crate) fn session_view(&self, row: &SessionRow) -> SessionView {
+        SessionView::of(row, &self.config().domain)
+    }
+
+    /// Returns the quotas of a tenant: its own, or those of the configuration.
+    pub(crate) async fn tenant_quotas(&self, tenant: &str) -> Answer<TenantQuotas> {
+        let row = self.database.tenants(Some(tenant)).await?.pop();
+        let own = row.and_then(|row| serde_json::from_str(&row.quotas).ok());
+        Ok(own.unwrap_or_else(|| self.config().quotas.clone()))
+    }
+
+    /// Returns the policy of a tenant, if it has one.
+    pub(crate) async fn tenant_policy(&self, tenant: &str) -> workden::Result<Option<SessionPolicy>> {
+        let row = self.database.tenants(Some(tenant)).await?.pop();
+        let Some(text) = row.map(|row| row.policy).filter(|text| !text.is_empty()) else { return Ok(None) };
+        // A policy that cannot be read must not become none.
+        serde_json::from_str(&text).map(Some).map_err(|error| {
+            workden::Error::new(ErrorKind::Io, "cannot read the policy of the tenant").with_source(error)
+        })
+    }
+
+    /// Starts a paused session again.
+    pub(crate) async fn resume_session(self: &Arc<Self>, principal: &Principal, id: &str) -> Answer<SessionRow> {
+        principal.require_tenant()?;
+        let row = self.session_row(principal, id).await?;
+        let new: NewSession = serde_json::from_str(&row.spec).unwrap_or_default();
+        if self.database.move_session(&row.id, "paused", "running").await? {
+            let now = Moment::now();
+            let lifetime = Duration::from_secs(new.lifetime_seconds.unwrap_or(self.config().lifetime_seconds));
+            self.database.touch_session(&row.id, now).await?;
+            self.database.set_session_end(&row.id, now.after(lifetime)).await?;
+            self.recorder(&row.id, &row.tenant, principal).tell("session_resumed", &json!({}));
+        }
+        let row = self.session_row(principal, &row.id).await?;
+        self.opened(row.clone()).await?.unrecorded().start().await?;
+        Ok(row)
+    }
+}

@@ -1,0 +1,183 @@
+//! `LiveSession`: a session that this process has opened: its workspace, and who uses it now.
+
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicI64, AtomicU64, Ordering},
+};
+
+use workden::{Error, ErrorKind, GitFiles, Result, SessionId, Workspace, WorkspaceBuilder};
+use workden_tools::{Toolset, ToolsetOptions};
+
+use super::{NewSession, SessionPolicy};
+use crate::{
+    api_error::ApiError,
+    clock::Moment,
+    database::SessionRow,
+    identity::Principal,
+    processes::ProcessTable,
+    service::{Answer, Service},
+};
+
+/// How often the use of a session is stored.
+const RECORD_EVERY: i64 = 5_000;
+
+/// A session that this process has opened.
+#[derive(Debug)]
+pub(crate) struct LiveSession {
+    pub(crate) id: String,
+    pub(crate) tenant: String,
+    /// Without a recorder: [`LiveSession::workspace`] adds that of the caller.
+    workspace: Workspace,
+    toolset: OnceLock<Toolset>,
+    pub(crate) processes: Arc<ProcessTable>,
+    in_use: AtomicU64,
+    recorded_at: AtomicI64,
+}
+
+/// A use of a session, which does not count as idle until this is dropped.
+pub(crate) struct SessionUse {
+    session: Arc<LiveSession>,
+}
+
+impl Drop for SessionUse {
+    fn drop(&mut self) {
+        self.session.in_use.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl LiveSession {
+    /// Returns the workspace for one caller, whose calls are recorded.
+    pub(crate) fn workspace(&self, service: &Service, principal: &Principal) -> Workspace {
+        self.workspace.recorded_by(Arc::new(service.recorder(&self.id, &self.tenant, principal)))
+    }
+
+    /// Returns the workspace whose calls are not recorded, for the service itself.
+    pub(crate) fn unrecorded(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// Returns the tools of the session. All callers are one agent, which has seen what any of them has read.
+    pub(crate) fn toolset(&self, service: &Service, principal: &Principal) -> Result<Toolset> {
+        if let Some(made) = self.toolset.get() {
+            return Ok(made.clone());
+        }
+        let made = self.workspace(service, principal).toolset(ToolsetOptions::default())?;
+        Ok(self.toolset.get_or_init(|| made).clone())
+    }
+
+    /// Counts a use until the value is dropped.
+    pub(crate) fn begin_use(self: &Arc<Self>) -> SessionUse {
+        self.in_use.fetch_add(1, Ordering::Relaxed);
+        SessionUse { session: Arc::clone(self) }
+    }
+
+    /// Whether a call or a process of it is in progress.
+    pub(crate) fn is_in_use(&self) -> bool {
+        self.in_use.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether its use is due to be stored again, which the caller does then.
+    pub(crate) fn is_record_due(&self, now: Moment) -> bool {
+        let before = self.recorded_at.load(Ordering::Relaxed);
+        now.0 - before >= RECORD_EVERY
+            && self.recorded_at.compare_exchange(before, now.0, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+}
+
+impl Service {
+    /// Returns the row of a session that the caller may use, by its id or by its name.
+    pub(crate) async fn session_row(&self, principal: &Principal, id: &str) -> Answer<SessionRow> {
+        let missing = || {
+            ApiError::not_found(format!("session `{}` not found", id.escape_debug()))
+                .hint("`GET /v1/sessions` lists your sessions")
+        };
+        id.parse::<SessionId>().map_err(|_| missing())?;
+        let row = match self.database.session(id).await? {
+            Some(row) => Some(row),
+            None => self.database.session_named(&principal.tenant, id).await?,
+        };
+        row.filter(|row| principal.sees(&row.tenant, &row.id)).ok_or_else(missing)
+    }
+
+    /// Returns a session that the caller may use, opened.
+    pub(crate) async fn session(&self, principal: &Principal, id: &str) -> Answer<Arc<LiveSession>> {
+        if let Some(live) = self.live(id)
+            && principal.sees(&live.tenant, &live.id)
+        {
+            self.record_use(&live);
+            return Ok(live);
+        }
+        let row = self.session_row(principal, id).await?;
+        let live = self.opened(row).await?;
+        self.record_use(&live);
+        Ok(live)
+    }
+
+    fn record_use(&self, live: &Arc<LiveSession>) {
+        let now = Moment::now();
+        if live.is_record_due(now) {
+            let (database, id) = (self.database.clone(), live.id.clone());
+            self.tasks.spawn(async move {
+                if let Err(error) = database.touch_session(&id, now).await {
+                    tracing::warn!(%error, session = id, "cannot record the use of a session");
+                }
+            });
+        }
+    }
+
+    /// Opens the session of a row. Its sandbox is found or started by the first call that needs it.
+    pub(crate) async fn opened(&self, row: SessionRow) -> Answer<Arc<LiveSession>> {
+        match row.state.as_str() {
+            "running" => {}
+            "paused" => {
+                return Err(Error::new(ErrorKind::Conflict, format!("session `{}` is paused", row.name))
+                    .hint(format!("`POST /v1/sessions/{}/resume` starts it again", row.id))
+                    .into());
+            }
+            _ => return Err(Error::new(ErrorKind::Gone, format!("session `{}` has ended", row.name)).into()),
+        }
+        if let Some(live) = self.live(&row.id) {
+            return Ok(live);
+        }
+        let new: NewSession = serde_json::from_str(&row.spec)
+            .map_err(|error| Error::new(ErrorKind::Io, "cannot read the record of the session").with_source(error))?;
+        let id: SessionId = row.id.parse()?;
+        let (sandboxes, spec) = (self.sandboxes.clone(), new.spec(&self.config())?);
+        let (planned, sessions) = (id.clone(), sandboxes.clone());
+        let record = tokio::task::spawn_blocking(move || sessions.planned(&planned, &spec)).await;
+        let record = record.map_err(|_| Error::new(ErrorKind::Io, "cannot plan the sandbox of the session"))??;
+        let recorder = Arc::new(self.recorder(&row.id, &row.tenant, &service_principal(&row.tenant)));
+        // Nothing outside executes what is in the directory of a session.
+        let builder = Workspace::builder().session(sandboxes, id, record).git_files(GitFiles::Writable);
+        let builder = self.with_policies(builder, &row.tenant, new.policy.as_ref()).await?;
+        let workspace = builder.approvals(self.approvals.of(recorder)).build()?;
+        let (in_use, recorded_at) = (AtomicU64::new(0), AtomicI64::new(0));
+        let (id, tenant) = (row.id, row.tenant);
+        let (toolset, processes) = (OnceLock::new(), Arc::default());
+        let live = LiveSession { id, tenant, workspace, toolset, processes, in_use, recorded_at };
+        Ok(self.keep_live(Arc::new(live)))
+    }
+
+    /// Adds the rules of the service, the tenant and the session, of which the strictest wins.
+    async fn with_policies(
+        &self,
+        mut builder: WorkspaceBuilder,
+        tenant: &str,
+        own: Option<&SessionPolicy>,
+    ) -> Result<WorkspaceBuilder> {
+        if let Some(preset) = self.config().preset {
+            builder = builder.preset(preset);
+        }
+        let of_tenant = self.tenant_policy(tenant).await?;
+        for policy in [of_tenant.as_ref(), own].into_iter().flatten() {
+            builder = policy.rulesets()?.into_iter().fold(builder, WorkspaceBuilder::rules);
+        }
+        Ok(builder)
+    }
+}
+
+/// The service itself, for records of what no caller does.
+fn service_principal(tenant: &str) -> Principal {
+    let key = String::new();
+    Principal { key, tenant: tenant.to_owned(), role: crate::identity::Role::Tenant, session: None }
+}

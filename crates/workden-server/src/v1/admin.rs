@@ -1,0 +1,199 @@
+//! `/v1/keys` and `/v1/tenants`: who may use the service, and how much.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{Path, State},
+    http::StatusCode,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+use workden::SessionId;
+
+use crate::{
+    TenantQuotas,
+    api_error::{ApiError, ApiErrorBody},
+    clock::Moment,
+    database::{KeyRow, TenantRow},
+    identity::{Principal, Role},
+    service::{Answer, Service},
+    sessions::SessionPolicy,
+};
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
+    OpenApiRouter::new()
+        .routes(routes!(create_key, list_keys))
+        .routes(routes!(revoke_key))
+        .routes(routes!(list_tenants))
+        .routes(routes!(put_tenant))
+}
+
+/// A request for a key.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewKeyRequest {
+    /// `tenant` or `admin`.
+    role: Role,
+    /// The tenant; your own by default.
+    tenant: Option<String>,
+    /// What it is for.
+    #[serde(default)]
+    label: String,
+}
+
+/// A key, without the key itself.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct KeyView {
+    id: String,
+    tenant: String,
+    role: String,
+    label: String,
+    created_at: Moment,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revoked_at: Option<Moment>,
+}
+
+impl KeyView {
+    fn of(row: KeyRow) -> Self {
+        let KeyRow { id, tenant, role, label, created_at, revoked_at, .. } = row;
+        Self { id, tenant, role, label, created_at, revoked_at }
+    }
+}
+
+/// A new key.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct CreatedKey {
+    #[serde(flatten)]
+    view: KeyView,
+    /// The key. It is not stored, and cannot be shown again.
+    key: String,
+}
+
+fn check_tenant(tenant: &str) -> Answer<()> {
+    tenant.parse::<SessionId>().map(drop).map_err(|_| {
+        ApiError::invalid(format!("invalid tenant `{}`", tenant.escape_debug()))
+            .hint("use at most 64 letters, digits, `.`, `_` and `-`, starting with a letter or digit")
+    })
+}
+
+/// Create a key
+#[utoipa::path(post, path = "/v1/keys", tag = "keys", request_body = NewKeyRequest, responses(
+    (status = 201, description = "The key, shown once", body = CreatedKey),
+    (status = 403, description = "Only an administrator may", body = ApiErrorBody),
+))]
+pub(super) async fn create_key(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Json(new): Json<NewKeyRequest>,
+) -> Answer<(StatusCode, Json<CreatedKey>)> {
+    principal.require_admin()?;
+    if new.role == Role::Session {
+        return Err(ApiError::invalid("invalid role `session`").hint("creating a session answers with its token"));
+    }
+    let tenant = new.tenant.unwrap_or_else(|| principal.tenant.clone());
+    check_tenant(&tenant)?;
+    let (row, key) = service.create_key(&tenant, new.role, &new.label).await?;
+    Ok((StatusCode::CREATED, Json(CreatedKey { view: KeyView::of(row), key })))
+}
+
+/// List keys
+#[utoipa::path(get, path = "/v1/keys", tag = "keys", responses(
+    (status = 200, description = "Oldest first", body = Vec<KeyView>),
+))]
+pub(super) async fn list_keys(State(service): State<Arc<Service>>, principal: Principal) -> Answer<Json<Vec<KeyView>>> {
+    principal.require_tenant()?;
+    Ok(Json(service.database.keys(principal.scope()).await?.into_iter().map(KeyView::of).collect()))
+}
+
+/// Revoke a key
+#[utoipa::path(delete, path = "/v1/keys/{id}", tag = "keys", params(("id", description = "Id of the key")), responses(
+    (status = 204, description = "It is no longer valid; other processes notice within two seconds"),
+    (status = 404, description = "There is no such valid key", body = ApiErrorBody),
+))]
+pub(super) async fn revoke_key(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path(id): Path<String>,
+) -> Answer<StatusCode> {
+    principal.require_admin()?;
+    let revoked = service.database.revoke_key(&id, principal.scope(), Moment::now()).await?;
+    service.trusted.clear();
+    match revoked {
+        true => Ok(StatusCode::NO_CONTENT),
+        false => Err(ApiError::not_found(format!("key `{}` not found", id.escape_debug()))),
+    }
+}
+
+/// What a tenant may do.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TenantSettings {
+    /// Its quotas; those of the configuration by default.
+    #[serde(default)]
+    quotas: TenantQuotas,
+    /// Rules for all of its sessions, which can only be stricter.
+    #[serde(default)]
+    policy: SessionPolicy,
+}
+
+/// A tenant.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct TenantView {
+    id: String,
+    quotas: TenantQuotas,
+    policy: SessionPolicy,
+    created_at: Moment,
+    /// Sessions that run.
+    running: i64,
+}
+
+/// List tenants
+#[utoipa::path(get, path = "/v1/tenants", tag = "tenants", responses(
+    (status = 200, description = "Tenants by id", body = Vec<TenantView>),
+))]
+pub(super) async fn list_tenants(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+) -> Answer<Json<Vec<TenantView>>> {
+    principal.require_tenant()?;
+    let mut views = Vec::new();
+    for row in service.database.tenants(principal.scope()).await? {
+        views.push(TenantView {
+            running: service.database.running_sessions(Some(&row.id)).await?,
+            quotas: serde_json::from_str(&row.quotas).unwrap_or_default(),
+            policy: serde_json::from_str(&row.policy).unwrap_or_default(),
+            id: row.id,
+            created_at: row.created_at,
+        });
+    }
+    Ok(Json(views))
+}
+
+/// Set what a tenant may do
+///
+/// Sessions that run keep the policy that they started with.
+#[utoipa::path(put, path = "/v1/tenants/{id}", tag = "tenants", params(("id", description = "Name of the tenant")),
+    request_body = TenantSettings, responses(
+        (status = 204, description = "It is set"),
+        (status = 403, description = "Only an administrator may", body = ApiErrorBody),
+    ))]
+pub(super) async fn put_tenant(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path(id): Path<String>,
+    Json(settings): Json<TenantSettings>,
+) -> Answer<StatusCode> {
+    principal.require_admin()?;
+    check_tenant(&id)?;
+    settings.policy.rulesets()?;
+    let row = TenantRow {
+        id,
+        quotas: serde_json::to_string(&settings.quotas).unwrap_or_default(),
+        policy: serde_json::to_string(&settings.policy).unwrap_or_default(),
+        created_at: Moment::now(),
+    };
+    service.database.put_tenant(&row).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,523 @@
+//! `/v1/sessions/{id}/files`: read, write, edit, list and move files. Content is the body; its version is the ETag.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    body::Body,
+    extract::{Path, Query, State},
+    http::{
+        HeaderMap, HeaderName, HeaderValue, StatusCode,
+        header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, RANGE},
+    },
+    response::{IntoResponse, Response},
+};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+use workden::{Backend, BackendExt, Error, ErrorKind, Result, Workspace};
+use workden_core::{
+    ByteRange, Content, Entry, EntryKind, Expect, IfExists, Link, Removal, Resolved, Symlink, Version, VirtualPath,
+    search::ListRequest,
+    text::{Occurrences, Replacement},
+};
+
+use crate::{
+    api_error::{ApiError, ApiErrorBody},
+    identity::Principal,
+    service::{Answer, Service},
+};
+
+/// A file up to this size is read at once, and its ETag is the version of its content.
+const WHOLE: u64 = 8 << 20;
+/// Larger files are sent in pieces of this size.
+const PIECE: u64 = 1 << 20;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
+    OpenApiRouter::new()
+        .routes(routes!(read, write, remove))
+        .routes(routes!(entry))
+        .routes(routes!(list))
+        .routes(routes!(make_directory))
+        .routes(routes!(move_file))
+        .routes(routes!(copy_file))
+        .routes(routes!(read_lines))
+        .routes(routes!(edit))
+}
+
+/// The path of a file or directory.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct FilePath {
+    /// A path in the session; relative paths start at its working directory.
+    path: String,
+}
+
+/// A file or directory.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct FileView {
+    path: String,
+    name: String,
+    /// `file`, `directory`, `link` (broken) or `special`.
+    kind: &'static str,
+    /// Whether it was reached through a symbolic link.
+    is_link: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    modified: Option<workden_core::Timestamp>,
+}
+
+impl FileView {
+    fn of(entry: &Entry) -> Self {
+        let kind = match entry.kind {
+            EntryKind::File => "file",
+            EntryKind::Directory => "directory",
+            EntryKind::BrokenLink => "link",
+            EntryKind::Special => "special",
+        };
+        let path = entry.path.to_string();
+        let name = path.rsplit('/').next().unwrap_or_default().to_owned();
+        Self { path, name, kind, is_link: entry.link == Link::Symbolic, size: entry.size, modified: entry.modified }
+    }
+}
+
+/// A workspace, and a path in it.
+pub(super) async fn place(
+    service: &Arc<Service>,
+    principal: &Principal,
+    (id, path): (&str, &str),
+) -> Answer<(Workspace, VirtualPath)> {
+    let workspace = service.session(principal, id).await?.workspace(service, principal);
+    let path = VirtualPath::parse_from(&workspace.working_directory().await?, path)?;
+    Ok((workspace, path))
+}
+
+/// Read a file
+///
+/// Honours `Range` and `If-None-Match`. Small files have the version of their content as a strong ETag.
+#[utoipa::path(get, path = "/v1/sessions/{id}/files", tag = "files", params(("id", description = "Id or name"), FilePath),
+    responses(
+        (status = 200, description = "The content", body = [u8], content_type = "application/octet-stream"),
+        (status = 206, description = "A part of it", body = [u8], content_type = "application/octet-stream"),
+        (status = 304, description = "It has the version of `If-None-Match`"),
+        (status = 403, description = "The policy denies it", body = ApiErrorBody),
+        (status = 404, description = "File not found", body = ApiErrorBody),
+        (status = 416, description = "The range is past the end", body = ApiErrorBody),
+    ))]
+pub(super) async fn read(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path(id): Path<String>,
+    Query(query): Query<FilePath>,
+    headers: HeaderMap,
+) -> Answer<Response> {
+    let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
+    let at = workspace.files().resolve(&path, Symlink::Follow).await?;
+    let entry = workspace.files().stat(&at).await?;
+    let size = entry.size.unwrap_or(0);
+    if size <= WHOLE || !entry.is_file() {
+        let content = workspace.files().read(&at, ByteRange::Whole { most: WHOLE }).await?.bytes;
+        let tag = format!("\"{}\"", Version::of(&content));
+        if names(&headers, &IF_NONE_MATCH, &tag) {
+            return Ok((StatusCode::NOT_MODIFIED, [(ETAG, value(&tag))]).into_response());
+        }
+        let size = content.len() as u64;
+        return Ok(match range(&headers, size)? {
+            None => (head(&tag, size), content).into_response(),
+            Some((from, to)) => {
+                #[expect(clippy::cast_possible_truncation, reason = "both are at most the length")]
+                let part = content.slice(from as usize..to as usize);
+                (StatusCode::PARTIAL_CONTENT, part_head(&tag, (from, to), size), part).into_response()
+            }
+        });
+    }
+    let modified = entry.modified.map_or(0, workden_core::Timestamp::as_nanos);
+    let tag = format!("W/\"{size:x}-{modified:x}\"");
+    let (status, (from, to)) = match range(&headers, size)? {
+        None => (StatusCode::OK, (0, size)),
+        Some(part) => (StatusCode::PARTIAL_CONTENT, part),
+    };
+    let body = Body::from_stream(pieces(workspace, at, from, to));
+    Ok(match status {
+        StatusCode::OK => (head(&tag, size), body).into_response(),
+        _ => (status, part_head(&tag, (from, to), size), body).into_response(),
+    })
+}
+
+/// Reads a part of a file piece by piece, as the client takes it. A file that shrinks meanwhile ends with an error.
+fn pieces(
+    workspace: Workspace,
+    at: Resolved,
+    from: u64,
+    to: u64,
+) -> impl futures_util::Stream<Item = Result<bytes::Bytes>> {
+    stream::try_unfold((workspace, at, from), move |(workspace, at, offset)| async move {
+        if offset >= to {
+            return Ok(None);
+        }
+        let range = ByteRange::Part { offset, length: PIECE.min(to - offset) };
+        let piece = workspace.files().read(&at, range).await?.bytes;
+        if piece.is_empty() {
+            return Err(Error::new(ErrorKind::Conflict, "the file became shorter while it was read"));
+        }
+        let next = offset + piece.len() as u64;
+        Ok(Some((piece, (workspace, at, next))))
+    })
+}
+
+fn head(tag: &str, size: u64) -> [(HeaderName, HeaderValue); 4] {
+    let octets = HeaderValue::from_static("application/octet-stream");
+    let bytes = HeaderValue::from_static("bytes");
+    [(ETAG, value(tag)), (CONTENT_TYPE, octets), (ACCEPT_RANGES, bytes), (CONTENT_LENGTH, size.into())]
+}
+
+fn part_head(tag: &str, (from, to): (u64, u64), size: u64) -> [(HeaderName, HeaderValue); 5] {
+    let [tag, kind, bytes, (length, _)] = head(tag, size);
+    let range = format!("bytes {from}-{}/{size}", to.saturating_sub(1));
+    [tag, kind, bytes, (length, (to - from).into()), (CONTENT_RANGE, value(&range))]
+}
+
+fn value(text: &str) -> HeaderValue {
+    HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static(""))
+}
+
+/// Whether a header names this tag, or any.
+fn names(headers: &HeaderMap, name: &HeaderName, tag: &str) -> bool {
+    let texts = headers.get_all(name).iter().filter_map(|text| text.to_str().ok());
+    texts.flat_map(|text| text.split(',')).any(|named| matches!(named.trim(), "*") || named.trim() == tag)
+}
+
+/// Returns the first and the next byte of the part that is asked for; `None` for all.
+fn range(headers: &HeaderMap, size: u64) -> Answer<Option<(u64, u64)>> {
+    let Some(text) = headers.get(RANGE).and_then(|text| text.to_str().ok()) else { return Ok(None) };
+    // What is not understood is ignored, as HTTP has it; several parts are not supported.
+    let Some((from, to)) = text.strip_prefix("bytes=").and_then(|part| part.split_once('-')) else { return Ok(None) };
+    let (from, to): (Option<u64>, Option<u64>) = (from.trim().parse().ok(), to.trim().parse().ok());
+    let part = match (from, to) {
+        (Some(from), Some(to)) if from <= to => (from, to.saturating_add(1).min(size)),
+        (Some(from), None) => (from, size),
+        (None, Some(last)) => (size.saturating_sub(last), size),
+        _ => return Ok(None),
+    };
+    match part.0 < size {
+        true => Ok(Some(part)),
+        false => {
+            let sentence = format!("the file has {size} bytes, and the range starts at {}", part.0);
+            Err(Error::new(ErrorKind::OutOfRange, sentence).into())
+        }
+    }
+}
+
+/// A file that was written.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct WrittenFile {
+    path: String,
+    /// The version of the content, as in the ETag.
+    version: String,
+}
+
+/// Write a file
+///
+/// Replaces its content atomically, and creates its parent directories. `If-Match` with an ETag writes only over that
+/// version; `If-None-Match: *` only where no file is.
+#[utoipa::path(put, path = "/v1/sessions/{id}/files", tag = "files", params(("id", description = "Id or name"), FilePath),
+    request_body(content = [u8], content_type = "application/octet-stream"),
+    responses(
+        (status = 200, description = "The file has this content", body = WrittenFile),
+        (status = 403, description = "The policy denies it", body = ApiErrorBody),
+        (status = 409, description = "The file has another version", body = ApiErrorBody),
+    ))]
+pub(super) async fn write(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path(id): Path<String>,
+    Query(query): Query<FilePath>,
+    headers: HeaderMap,
+    body: Body,
+) -> Answer<Response> {
+    let expect = expected(&headers)?;
+    let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
+    let at = workspace.files().resolve(&path, Symlink::Follow).await?;
+    let cut = |error| Error::new(ErrorKind::Io, "the body ended before its end").with_source(error);
+    let content = Content::Stream(body.into_data_stream().map_err(cut).boxed());
+    let written = workspace.files().write(&at, content, expect).await?;
+    let (path, version) = (written.path.to_string(), written.version.to_string());
+    Ok(([(ETAG, value(&format!("\"{version}\"")))], Json(WrittenFile { path, version })).into_response())
+}
+
+/// Returns what a writer expects.
+fn expected(headers: &HeaderMap) -> Answer<Expect> {
+    let text = |name: &HeaderName| headers.get(name).and_then(|text| text.to_str().ok()).map(str::trim);
+    match (text(&IF_MATCH), text(&IF_NONE_MATCH)) {
+        (None, None) => Ok(Expect::Anything),
+        (None, Some("*")) => Ok(Expect::Absent),
+        (Some(tag), None) => version(tag).map(Expect::Version),
+        _ => Err(ApiError::invalid("invalid condition").hint("send `If-Match: \"VERSION\"` or `If-None-Match: *`")),
+    }
+}
+
+pub(super) fn version(tag: &str) -> Answer<Version> {
+    let digits = tag.trim_matches('"').to_owned();
+    serde_json::from_value(serde_json::Value::String(digits))
+        .map_err(|_| ApiError::invalid("invalid version").hint("use the ETag of an answer about the file"))
+}
+
+/// Whether to remove a directory with its content.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct RemovedPath {
+    /// A path in the session.
+    path: String,
+    /// Whether a directory is removed with everything in it.
+    #[serde(default)]
+    recursive: bool,
+}
+
+/// Remove a file or directory
+#[utoipa::path(delete, path = "/v1/sessions/{id}/files", tag = "files",
+    params(("id", description = "Id or name"), RemovedPath), responses(
+        (status = 204, description = "It is gone"),
+        (status = 404, description = "File not found", body = ApiErrorBody),
+        (status = 409, description = "The directory is not empty", body = ApiErrorBody),
+    ))]
+pub(super) async fn remove(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path(id): Path<String>,
+    Query(query): Query<RemovedPath>,
+) -> Answer<StatusCode> {
+    let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
+    let what = if query.recursive { Removal::Tree } else { Removal::One };
+    workspace.files().remove_path(&path, what).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Describe a file or directory
+#[utoipa::path(get, path = "/v1/sessions/{id}/files/stat", tag = "files",
+    params(("id", description = "Id or name"), FilePath), responses(
+        (status = 200, description = "The entry", body = FileView),
+        (status = 404, description = "File not found", body = ApiErrorBody),
+    ))]
+pub(super) async fn entry(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path(id): Path<String>,
+    Query(query): Query<FilePath>,
+) -> Answer<Json<FileView>> {
+    let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
+    Ok(Json(FileView::of(&workspace.files().entry(&path).await?)))
+}
+
+/// The entries of a directory.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct FileList {
+    entries: Vec<FileView>,
+    /// How many further entries the directory has.
+    left_out: u64,
+}
+
+/// List a directory
+#[utoipa::path(get, path = "/v1/sessions/{id}/files/list", tag = "files",
+    params(("id", description = "Id or name"), FilePath),
+    responses((status = 200, description = "Directories first, then by name", body = FileList)))]
+pub(super) async fn list(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path(id): Path<String>,
+    Query(query): Query<FilePath>,
+) -> Answer<Json<FileList>> {
+    let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
+    let listing = workspace.files().list_path(&path, &ListRequest::default()).await?;
+    let entries = listing.entries.iter().map(FileView::of).collect();
+    Ok(Json(FileList { entries, left_out: listing.left_out }))
+}
+
+/// Make a directory
+///
+/// Makes its missing parents, too. An existing directory is no error.
+#[utoipa::path(post, path = "/v1/sessions/{id}/files/directory", tag = "files",
+    params(("id", description = "Id or name"), FilePath), responses((status = 204, description = "It exists")))]
+pub(super) async fn make_directory(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path(id): Path<String>,
+    Query(query): Query<FilePath>,
+) -> Answer<StatusCode> {
+    let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
+    workspace.files().make_dir_path(&path).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Where from and where to.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileTransfer {
+    from: String,
+    to: String,
+    /// Whether a file that exists there is replaced.
+    #[serde(default)]
+    replace: bool,
+}
+
+impl FileTransfer {
+    fn if_exists(&self) -> IfExists {
+        if self.replace { IfExists::Replace } else { IfExists::Refuse }
+    }
+}
+
+/// Move a file or directory
+#[utoipa::path(post, path = "/v1/sessions/{id}/files/move", tag = "files", params(("id", description = "Id or name")),
+    request_body = FileTransfer, responses(
+        (status = 204, description = "It is there"),
+        (status = 409, description = "A file exists there", body = ApiErrorBody),
+    ))]
+pub(super) async fn move_file(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path(id): Path<String>,
+    Json(transfer): Json<FileTransfer>,
+) -> Answer<StatusCode> {
+    let (workspace, from) = place(&service, &principal, (&id, &transfer.from)).await?;
+    let to = VirtualPath::parse_from(&workspace.working_directory().await?, &transfer.to)?;
+    workspace.files().move_path(&from, &to, transfer.if_exists()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Copy a file
+#[utoipa::path(post, path = "/v1/sessions/{id}/files/copy", tag = "files", params(("id", description = "Id or name")),
+    request_body = FileTransfer, responses((status = 204, description = "It is there")))]
+pub(super) async fn copy_file(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path(id): Path<String>,
+    Json(transfer): Json<FileTransfer>,
+) -> Answer<StatusCode> {
+    let (workspace, from) = place(&service, &principal, (&id, &transfer.from)).await?;
+    let to = VirtualPath::parse_from(&workspace.working_directory().await?, &transfer.to)?;
+    workspace.files().copy_path(&from, &to, transfer.if_exists()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The lines to read.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct LineWindow {
+    /// A path in the session.
+    path: String,
+    /// Lines to skip.
+    #[serde(default)]
+    offset: u64,
+    /// Lines to read; 2000 by default.
+    limit: Option<u64>,
+}
+
+/// Numbered lines.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct NumberedLines {
+    /// The lines with their numbers, as a model reads them.
+    text: String,
+    /// How many lines are shown.
+    shown: u64,
+    /// How many lines the file has.
+    total: u64,
+}
+
+/// Read numbered lines
+#[utoipa::path(get, path = "/v1/sessions/{id}/files/lines", tag = "files",
+    params(("id", description = "Id or name"), LineWindow), responses(
+        (status = 200, description = "The lines", body = NumberedLines),
+        (status = 400, description = "The file is not text", body = ApiErrorBody),
+    ))]
+pub(super) async fn read_lines(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path(id): Path<String>,
+    Query(query): Query<LineWindow>,
+) -> Answer<Json<NumberedLines>> {
+    let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
+    let numbered = workspace.files().read_numbered(&path, query.offset, query.limit.unwrap_or(2000)).await?;
+    Ok(Json(NumberedLines { text: numbered.text, shown: numbered.shown, total: numbered.total }))
+}
+
+/// Replacements in a file, all or none.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileEdit {
+    path: String,
+    replacements: Vec<TextReplacement>,
+    /// Only if the file has this version.
+    version: Option<String>,
+}
+
+/// A replacement.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TextReplacement {
+    /// The text to replace, as it is in the file.
+    old: String,
+    new: String,
+    /// Whether every occurrence is replaced; otherwise there must be exactly one.
+    #[serde(default)]
+    all: bool,
+}
+
+/// A file that was edited.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct EditedFile {
+    path: String,
+    /// The version of the content.
+    version: String,
+}
+
+/// Edit a file
+///
+/// Replaces text, all replacements or none. A text that is not found is answered with the nearest line.
+#[utoipa::path(post, path = "/v1/sessions/{id}/files/edit", tag = "files", params(("id", description = "Id or name")),
+    request_body = FileEdit, responses(
+        (status = 200, description = "The file is changed", body = EditedFile),
+        (status = 409, description = "The text was not found, or not once, or the version is another", body = ApiErrorBody),
+    ))]
+pub(super) async fn edit(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path(id): Path<String>,
+    Json(edit): Json<FileEdit>,
+) -> Answer<Json<EditedFile>> {
+    let (workspace, path) = place(&service, &principal, (&id, &edit.path)).await?;
+    let replacement = |one: TextReplacement| {
+        let occurrences = if one.all { Occurrences::All } else { Occurrences::One };
+        Replacement { occurrences, ..Replacement::once(one.old, one.new) }
+    };
+    let change = workden_core::text::Change::Replace(edit.replacements.into_iter().map(replacement).collect());
+    let expect = edit.version.as_deref().map(version).transpose()?.map_or(Expect::Anything, Expect::Version);
+    let changed = workspace.files().change_path(&path, &change, expect).await?;
+    Ok(Json(EditedFile { path: changed.path.to_string(), version: changed.version.to_string() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_those_of_http() {
+        let part = |text: &'static str| {
+            let headers = HeaderMap::from_iter([(RANGE, HeaderValue::from_static(text))]);
+            range(&headers, 10).map_err(|error| error.status)
+        };
+        for (text, expected) in [
+            ("bytes=0-3", Some((0, 4))),
+            ("bytes=4-", Some((4, 10))),
+            ("bytes=-3", Some((7, 10))),
+            ("bytes=-30", Some((0, 10))),
+            ("bytes=5-99", Some((5, 10))),
+            ("bytes=3-1", None),
+            ("lines=1-2", None),
+        ] {
+            assert_eq!(part(text).unwrap(), expected, "{text}");
+        }
+        assert_eq!(part("bytes=10-"), Err(StatusCode::RANGE_NOT_SATISFIABLE));
+    }
+}

@@ -1,0 +1,151 @@
+//! `/v1/sessions/{id}/jobs`: background commands, whose output is read by offset.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Json,
+    extract::{Path, Query, State},
+    http::StatusCode,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+use workden::Sandbox;
+use workden_core::sandbox::{Job, JobId, JobRead, JobRequest, JobState};
+
+use super::commands::CommandRequest;
+use crate::{
+    api_error::ApiErrorBody,
+    identity::Principal,
+    service::{Answer, Service},
+};
+
+/// The longest wait for new output.
+const LONGEST_WAIT: u64 = 60;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
+    OpenApiRouter::new().routes(routes!(start, list)).routes(routes!(read, kill))
+}
+
+/// A background job.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct JobView {
+    id: String,
+    /// The command, as a person would type it.
+    command: String,
+    running: bool,
+    /// The exit code, when it has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    /// Seconds that it runs or ran.
+    duration_seconds: f64,
+    /// Bytes that it has printed.
+    printed: u64,
+}
+
+impl JobView {
+    fn of(job: &Job) -> Self {
+        let exit_code = match job.state {
+            JobState::Running => None,
+            JobState::Ended(ended) => Some(ended.exit_code()),
+        };
+        Self {
+            id: job.id.to_string(),
+            command: job.line.clone(),
+            running: exit_code.is_none(),
+            exit_code,
+            duration_seconds: job.duration.as_secs_f64(),
+            printed: job.printed,
+        }
+    }
+}
+
+/// Start a background job
+#[utoipa::path(post, path = "/v1/sessions/{id}/jobs", tag = "jobs", params(("id", description = "Id or name")),
+    request_body = CommandRequest, responses(
+        (status = 201, description = "It runs", body = JobView),
+        (status = 403, description = "The policy denies it", body = ApiErrorBody),
+    ))]
+pub(super) async fn start(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path(id): Path<String>,
+    Json(request): Json<CommandRequest>,
+) -> Answer<(StatusCode, Json<JobView>)> {
+    let workspace = service.session(&principal, &id).await?.workspace(&service, &principal);
+    let job = JobRequest::new(request.command()?).environment(request.env.clone());
+    let job = job.directory(request.directory(&workspace).await?);
+    let job = workspace.commands()?.start_job(&job).await?;
+    Ok((StatusCode::CREATED, Json(JobView::of(&job))))
+}
+
+/// List background jobs
+#[utoipa::path(get, path = "/v1/sessions/{id}/jobs", tag = "jobs", params(("id", description = "Id or name")),
+    responses((status = 200, description = "Oldest first", body = Vec<JobView>)))]
+pub(super) async fn list(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path(id): Path<String>,
+) -> Answer<Json<Vec<JobView>>> {
+    let workspace = service.session(&principal, &id).await?.workspace(&service, &principal);
+    Ok(Json(workspace.commands()?.jobs().await?.iter().map(JobView::of).collect()))
+}
+
+/// The output to read.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct JobWindow {
+    /// Bytes to skip: the `next` of the answer before.
+    #[serde(default)]
+    offset: u64,
+    /// Seconds to wait for output if there is none; at most 60.
+    #[serde(default)]
+    wait_seconds: u64,
+}
+
+/// Output of a background job.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct JobText {
+    text: String,
+    /// Bytes that the log no longer holds.
+    skipped: u64,
+    /// The offset of the next read.
+    next: u64,
+    job: JobView,
+}
+
+/// Read the output of a background job
+#[utoipa::path(get, path = "/v1/sessions/{id}/jobs/{job}", tag = "jobs",
+    params(("id", description = "Id or name"), ("job", description = "Id of the job"), JobWindow), responses(
+        (status = 200, description = "Output after the offset", body = JobText),
+        (status = 404, description = "Job not found", body = ApiErrorBody),
+    ))]
+pub(super) async fn read(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path((id, job)): Path<(String, String)>,
+    Query(window): Query<JobWindow>,
+) -> Answer<Json<JobText>> {
+    let live = service.session(&principal, &id).await?;
+    let _in_use = live.begin_use();
+    let wait = Duration::from_secs(window.wait_seconds.min(LONGEST_WAIT));
+    let read = JobRead::from(window.offset).wait(wait);
+    let workspace = live.workspace(&service, &principal);
+    let output = workspace.commands()?.read_job(&JobId(job), &read).await?;
+    let job = JobView::of(&output.job);
+    Ok(Json(JobText { text: output.text, skipped: output.skipped, next: output.next, job }))
+}
+
+/// Stop a background job
+#[utoipa::path(delete, path = "/v1/sessions/{id}/jobs/{job}", tag = "jobs",
+    params(("id", description = "Id or name"), ("job", description = "Id of the job")),
+    responses((status = 204, description = "No process of it is left")))]
+pub(super) async fn kill(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path((id, job)): Path<(String, String)>,
+) -> Answer<StatusCode> {
+    let workspace = service.session(&principal, &id).await?.workspace(&service, &principal);
+    workspace.commands()?.kill_job(&JobId(job)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,57 @@
+//! The API of workden, `/v1`: routes that translate, and their description as OpenAPI.
+
+mod admin;
+mod approvals;
+mod commands;
+mod events;
+mod files;
+mod jobs;
+mod processes;
+mod search;
+mod sessions;
+mod tools;
+
+use std::sync::Arc;
+
+use axum::Router;
+use utoipa::{
+    Modify, OpenApi,
+    openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
+};
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::service::Service;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "workden", description = "Files and sandboxed commands for AI agents, under a policy"),
+    modifiers(&KeyScheme),
+    security(("key" = []))
+)]
+struct Description;
+
+/// The scheme of API keys.
+struct KeyScheme;
+
+impl Modify for KeyScheme {
+    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
+        let scheme = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
+        openapi.components.get_or_insert_default().add_security_scheme("key", scheme);
+    }
+}
+
+/// Returns the routes and their description.
+pub(crate) fn routes() -> (Router<Arc<Service>>, utoipa::openapi::OpenApi) {
+    OpenApiRouter::with_openapi(Description::openapi())
+        .merge(sessions::routes())
+        .merge(files::routes())
+        .merge(search::routes())
+        .merge(commands::routes())
+        .merge(jobs::routes())
+        .merge(processes::routes())
+        .merge(approvals::routes())
+        .merge(events::routes())
+        .merge(tools::routes())
+        .merge(admin::routes())
+        .split_for_parts()
+}

@@ -1,0 +1,111 @@
+//! `/v1/sessions/{id}/tools`: the tools of a model, as JSON Schema, and one call for all of them.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{Path, State},
+};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+use workden_tools::{Attachment, ToolSpec};
+
+use crate::{
+    identity::Principal,
+    service::{Answer, Service},
+};
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(call))
+}
+
+/// List the tools
+///
+/// The tools that the policy of the session permits, with descriptions and schemas for a model.
+#[utoipa::path(get, path = "/v1/sessions/{id}/tools", tag = "tools", params(("id", description = "Id or name")),
+    responses((status = 200, description = "The tools", body = Vec<Object>)))]
+pub(super) async fn list(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path(id): Path<String>,
+) -> Answer<Json<Vec<ToolSpec>>> {
+    let live = service.session(&principal, &id).await?;
+    Ok(Json(live.toolset(&service, &principal)?.list().to_vec()))
+}
+
+/// A call of a tool.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ToolCall {
+    /// The name of the tool.
+    #[schema(example = "read_file")]
+    name: String,
+    /// Its arguments.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    arguments: Value,
+}
+
+/// The answer of a tool, for a model.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ToolCallAnswer {
+    /// The text for the model.
+    text: String,
+    /// Whether the call failed or was refused; the text says why and what to do.
+    is_error: bool,
+    /// The same as data, if the tool has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    structured: Option<Value>,
+    /// Images and documents.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    attachments: Vec<AttachmentView>,
+}
+
+/// An image or a document.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct AttachmentView {
+    media_type: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    base64: String,
+}
+
+/// Call a tool
+///
+/// A refusal or a failure of the tool is an answer for the model, with status 200.
+#[utoipa::path(post, path = "/v1/sessions/{id}/tools", tag = "tools", params(("id", description = "Id or name")),
+    request_body = ToolCall, responses((status = 200, description = "The answer", body = ToolCallAnswer)))]
+pub(super) async fn call(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path(id): Path<String>,
+    Json(call): Json<ToolCall>,
+) -> Answer<Json<ToolCallAnswer>> {
+    let live = service.session(&principal, &id).await?;
+    let _in_use = live.begin_use();
+    let answered = live.toolset(&service, &principal)?.call(&call.name, call.arguments).await;
+    Ok(Json(match answered {
+        Ok(answer) => ToolCallAnswer {
+            text: answer.text,
+            is_error: false,
+            structured: answer.structured,
+            attachments: answer.attachments.into_iter().filter_map(attachment).collect(),
+        },
+        Err(failure) => {
+            ToolCallAnswer { text: failure.text, is_error: true, structured: None, attachments: Vec::new() }
+        }
+    }))
+}
+
+fn attachment(attachment: Attachment) -> Option<AttachmentView> {
+    let (media_type, name, bytes) = match attachment {
+        Attachment::Image { media_type, bytes } => (media_type, None, bytes),
+        Attachment::Document { media_type, name, bytes } => (media_type, Some(name), bytes),
+        _ => return None,
+    };
+    Some(AttachmentView { media_type, name, base64: BASE64_STANDARD.encode(bytes) })
+}
