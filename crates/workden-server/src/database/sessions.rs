@@ -122,9 +122,11 @@ impl Database {
         row.and_then(|row| row.try_get(0)).map_err(failed("cannot count the sessions"))
     }
 
-    /// Records that a session is in use.
+    /// Records that a session is in use, if that was not recorded a moment ago.
     pub(crate) async fn touch_session(&self, id: &str, at: Moment) -> Result<()> {
-        let update = sqlx::query("UPDATE sessions SET used_at = $1 WHERE id = $2 AND used_at < $1").bind(at.0).bind(id);
+        let update = "UPDATE sessions SET used_at = $1 WHERE id = $2 AND \
+                      used_at + (CASE WHEN idle_ms > 0 AND idle_ms < 20000 THEN idle_ms / 4 ELSE 5000 END) <= $1";
+        let update = sqlx::query(update).bind(at.0).bind(id);
         update.execute(&self.pool).await.map(drop).map_err(failed("cannot record the use of the session"))
     }
 

@@ -68,11 +68,7 @@ impl Service {
     }
 
     async fn release(&self, row: &SessionRow, files: Files) -> Result<()> {
-        if let Some(live) = self.drop_live(&row.id)
-            && let Some(lazy) = live.unrecorded().lazy()
-        {
-            lazy.let_go();
-        }
+        self.let_go(&row.id);
         let id: SessionId = row.id.parse()?;
         for manager in &self.sandboxes.managers(&id).await?.all {
             match files {

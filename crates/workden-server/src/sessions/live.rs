@@ -18,8 +18,8 @@ use crate::{
     service::{Answer, Service},
 };
 
-/// How often the use of a session is stored.
-const RECORD_EVERY: i64 = 5_000;
+/// How often an opened session is looked up again: another process may have ended or paused it.
+const CHECK_EVERY: i64 = 200;
 
 /// A session that this process has opened.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(crate) struct LiveSession {
     toolset: OnceLock<Toolset>,
     pub(crate) processes: Arc<ProcessTable>,
     in_use: AtomicU64,
-    recorded_at: AtomicI64,
+    checked_at: AtomicI64,
 }
 
 /// A use of a session, which does not count as idle until this is dropped.
@@ -76,11 +76,11 @@ impl LiveSession {
         self.in_use.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether its use is due to be stored again, which the caller does then.
-    pub(crate) fn is_record_due(&self, now: Moment) -> bool {
-        let before = self.recorded_at.load(Ordering::Relaxed);
-        now.0 - before >= RECORD_EVERY
-            && self.recorded_at.compare_exchange(before, now.0, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    /// Whether it is due to be looked up again, which the caller does then.
+    fn is_check_due(&self, now: Moment) -> bool {
+        let before = self.checked_at.load(Ordering::Relaxed);
+        now.0.abs_diff(before) >= CHECK_EVERY.unsigned_abs()
+            && self.checked_at.compare_exchange(before, now.0, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 }
 
@@ -96,37 +96,37 @@ impl Service {
             Some(row) => Some(row),
             None => self.database.session_named(&principal.tenant, id).await?,
         };
+        if row.is_none() {
+            self.let_go(id);
+        }
         row.filter(|row| principal.sees(&row.tenant, &row.id)).ok_or_else(missing)
     }
 
     /// Returns a session that the caller may use, opened.
     pub(crate) async fn session(&self, principal: &Principal, id: &str) -> Answer<Arc<LiveSession>> {
+        let now = Moment::now();
         if let Some(live) = self.live(id)
             && principal.sees(&live.tenant, &live.id)
+            && !live.is_check_due(now)
         {
-            self.record_use(&live);
             return Ok(live);
         }
         let row = self.session_row(principal, id).await?;
         let live = self.opened(row).await?;
-        self.record_use(&live);
+        let (database, id) = (self.database.clone(), live.id.clone());
+        self.tasks.spawn(async move {
+            if let Err(error) = database.touch_session(&id, now).await {
+                tracing::warn!(%error, session = id, "cannot record the use of a session");
+            }
+        });
         Ok(live)
-    }
-
-    fn record_use(&self, live: &Arc<LiveSession>) {
-        let now = Moment::now();
-        if live.is_record_due(now) {
-            let (database, id) = (self.database.clone(), live.id.clone());
-            self.tasks.spawn(async move {
-                if let Err(error) = database.touch_session(&id, now).await {
-                    tracing::warn!(%error, session = id, "cannot record the use of a session");
-                }
-            });
-        }
     }
 
     /// Opens the session of a row. Its sandbox is found or started by the first call that needs it.
     pub(crate) async fn opened(&self, row: SessionRow) -> Answer<Arc<LiveSession>> {
+        if row.state != "running" {
+            self.let_go(&row.id);
+        }
         match row.state.as_str() {
             "running" => {}
             "paused" => {
@@ -151,11 +151,20 @@ impl Service {
         let builder = Workspace::builder().session(sandboxes, id, record).git_files(GitFiles::Writable);
         let builder = self.with_policies(builder, &row.tenant, new.policy.as_ref()).await?;
         let workspace = builder.approvals(self.approvals.of(recorder)).build()?;
-        let (in_use, recorded_at) = (AtomicU64::new(0), AtomicI64::new(0));
+        let (in_use, checked_at) = (AtomicU64::new(0), AtomicI64::new(Moment::now().0));
         let (id, tenant) = (row.id, row.tenant);
         let (toolset, processes) = (OnceLock::new(), Arc::default());
-        let live = LiveSession { id, tenant, workspace, toolset, processes, in_use, recorded_at };
+        let live = LiveSession { id, tenant, workspace, toolset, processes, in_use, checked_at };
         Ok(self.keep_live(Arc::new(live)))
+    }
+
+    /// Forgets an opened session, so that no call starts its sandbox again.
+    pub(super) fn let_go(&self, id: &str) {
+        if let Some(live) = self.drop_live(id)
+            && let Some(lazy) = live.workspace.lazy()
+        {
+            lazy.let_go();
+        }
     }
 
     /// Adds the rules of the service, the tenant and the session, of which the strictest wins.

@@ -28,7 +28,7 @@ pub(crate) async fn sweep(service: Arc<Service>) {
 async fn once(service: &Arc<Service>) -> workden::Result<()> {
     let now = Moment::now();
     // First, so that a long command does not count as idle.
-    for live in service.all_live().iter().filter(|live| live.is_in_use() && live.is_record_due(now)) {
+    for live in service.all_live().iter().filter(|live| live.is_in_use()) {
         service.database.touch_session(&live.id, now).await?;
     }
     let ended = service.database.claim_ended(now, now.after(CLAIM), BATCH).await?;

@@ -1,0 +1,10 @@
+//! `workden serve` as its clients see it: a real service, real sandboxes, HTTP and websockets.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
+
+mod approvals;
+mod files;
+mod keys;
+mod lifetime;
+mod processes;
+mod served;

@@ -1,0 +1,110 @@
+//! Commands whose output is followed, processes with input, terminals that come and go, and background jobs.
+
+use futures_util::{SinkExt, StreamExt};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::{
+    WebSocketStream, client_async,
+    tungstenite::{Message, client::IntoClientRequest},
+};
+
+use crate::served::{PATIENCE, Served, text, until};
+
+async fn attach(served: &Served, path: &str) -> WebSocketStream<TcpStream> {
+    let address = served.url.strip_prefix("http://").unwrap();
+    let stream = TcpStream::connect(address).await.unwrap();
+    let mut request = format!("ws://{address}{path}").into_client_request().unwrap();
+    request.headers_mut().insert("authorization", format!("Bearer {}", served.key).parse().unwrap());
+    client_async(request, stream).await.unwrap().0
+}
+
+/// Reads output until it contains a text, or the process ends.
+async fn read_until(socket: &mut WebSocketStream<TcpStream>, wanted: &str) -> (String, Option<Value>) {
+    let mut output = String::new();
+    while !output.contains(wanted) {
+        let message = tokio::time::timeout(PATIENCE, socket.next()).await.unwrap();
+        match message.unwrap().unwrap() {
+            Message::Binary(bytes) => output.push_str(&String::from_utf8_lossy(&bytes[1..])),
+            Message::Text(text) => return (output, Some(serde_json::from_str(&text).unwrap())),
+            _ => {}
+        }
+    }
+    (output, None)
+}
+
+#[tokio::test]
+async fn a_terminal_goes_on_while_its_clients_come_and_go() {
+    let (_state, served) = Served::new();
+    let admin = served.admin();
+    let (session, _) = admin.session(json!({})).await;
+    let terminal = json!({ "command": "PS1= exec sh", "terminal": { "rows": 24, "columns": 80 }, "tag": "shell" });
+    let (status, process) = admin.post(&format!("{session}/processes"), terminal).await;
+    assert_eq!(status, StatusCode::CREATED, "{process}");
+    let path = format!("{session}/processes/{}/attach", process["id"]);
+    let mut first = attach(&served, &path).await;
+    first.send(Message::Binary(b"echo fir''st\n".to_vec().into())).await.unwrap();
+    read_until(&mut first, "first").await;
+    drop(first);
+    // Two at a time see the same, from the start.
+    let (mut second, mut third) = (attach(&served, &path).await, attach(&served, &path).await);
+    read_until(&mut second, "first").await;
+    second.send(Message::Text(r#"{"type":"resize","rows":50,"columns":132}"#.into())).await.unwrap();
+    second.send(Message::Binary(b"stty size; exit 7\n".to_vec().into())).await.unwrap();
+    let (output, _) = read_until(&mut third, "50 132").await;
+    assert!(output.contains("first"), "{output}");
+    let (_, ended) = read_until(&mut third, "never printed").await;
+    assert_eq!(ended.unwrap(), json!({ "type": "ended", "exit_code": 7 }));
+    let (_, described) = admin.get(&format!("{session}/processes/{}", process["id"])).await;
+    assert_eq!((&described["running"], &described["exit_code"]), (&json!(false), &json!(7)));
+}
+
+#[tokio::test]
+async fn a_process_takes_input_and_is_stopped_with_all_that_it_started() {
+    let (_state, served) = Served::new();
+    let admin = served.admin();
+    let (session, _) = admin.session(json!({})).await;
+    let (_, cat) = admin.post(&format!("{session}/processes"), json!({ "argv": ["cat"] })).await;
+    let at = format!("{session}/processes/{}", cat["id"]);
+    let sent = admin.request(Method::POST, &format!("{at}/input")).body("typed\n").send().await.unwrap();
+    assert_eq!(sent.status(), StatusCode::NO_CONTENT);
+    read_until(&mut attach(&served, &format!("{at}/attach")).await, "typed").await;
+    let line = json!({ "command": "sleep 1234 & sleep 1235" });
+    let (_, sleeps) = admin.post(&format!("{session}/processes"), line).await;
+    let running = || async { admin.run(&session, "pgrep -c sleep").await.1 == "2\n" };
+    until("two processes", running).await;
+    assert_eq!(admin.delete(&format!("{session}/processes/{}", sleeps["id"])).await, StatusCode::NO_CONTENT);
+    until("their end", || async { admin.run(&session, "pgrep -c sleep").await.1 == "0\n" }).await;
+}
+
+#[tokio::test]
+async fn output_is_followed_as_it_comes_and_ends_at_the_timeout() {
+    let (_state, served) = Served::new();
+    let admin = served.admin();
+    let (session, _) = admin.session(json!({})).await;
+    let line = json!({ "command": "echo out; echo err >&2; exit 4" });
+    let (_, events) = admin.post(&format!("{session}/commands/stream"), line).await;
+    let events = text(&events);
+    for expected in ["event: output\ndata: {\"text\":\"out\\n\"}", "event: error\ndata: {\"text\":\"err\\n\"}", "\"exit_code\":4"] {
+        assert!(events.contains(expected), "{expected}: {events}");
+    }
+    let endless = json!({ "command": "echo begun; sleep 1000", "timeout_seconds": 1 });
+    let (_, events) = admin.post(&format!("{session}/commands/stream"), endless).await;
+    assert!(text(&events).contains("\"timed_out\":true"), "{events}");
+    until("its end", || async { admin.run(&session, "pgrep -c sleep").await.1 == "0\n" }).await;
+}
+
+#[tokio::test]
+async fn a_background_job_is_read_by_offset() {
+    let (_state, served) = Served::new();
+    let admin = served.admin();
+    let (session, _) = admin.session(json!({})).await;
+    let (status, job) = admin.post(&format!("{session}/jobs"), json!({ "command": "echo one; sleep 1000" })).await;
+    assert_eq!(status, StatusCode::CREATED, "{job}");
+    let at = format!("{session}/jobs/{}", text(&job["id"]));
+    let (_, read) = admin.get(&format!("{at}?wait_seconds=30")).await;
+    assert_eq!((&read["text"], &read["next"]), (&json!("one\n"), &json!(4)), "{read}");
+    assert_eq!(admin.delete(&at).await, StatusCode::NO_CONTENT);
+    let (_, read) = admin.get(&format!("{at}?offset=4")).await;
+    assert_eq!(read["job"]["running"], false, "{read}");
+}
