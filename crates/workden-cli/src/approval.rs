@@ -27,15 +27,15 @@ const TRIES: usize = 3;
 
 /// Asks at the terminal, if standard input and standard error are one.
 pub(crate) fn at_terminal() -> Approvals {
-    if stdin().is_terminal() && stderr().is_terminal() { asking() } else { nobody_there() }
+    if stdin().is_terminal() && stderr().is_terminal() { asking() } else { unattended() }
 }
 
 /// Asks at the terminal, if standard error is one and requests come from a pipe.
 pub(crate) fn beside_pipe() -> Approvals {
-    if !stdin().is_terminal() && stderr().is_terminal() { asking() } else { nobody_there() }
+    if !stdin().is_terminal() && stderr().is_terminal() { asking() } else { unattended() }
 }
 
-fn nobody_there() -> Approvals {
+fn unattended() -> Approvals {
     Approvals::asking(no_terminal)
 }
 

@@ -17,7 +17,7 @@ use crate::{
 list_checks! { streaming:
     a_stream_is_written_whole,
     a_stream_that_keeps_one_waiting_is_written_whole,
-    nobody_waits_for_a_stream_that_keeps_its_writer_waiting,
+    no_caller_waits_for_a_stream_that_keeps_its_writer_waiting,
     a_stream_is_held_to_what_the_writer_expects,
     an_error_in_the_middle_of_a_stream_changes_nothing,
 }
@@ -77,7 +77,7 @@ impl Future for Later {
 }
 
 /// Other calls write the same directory and the same file before the last piece arrives.
-pub async fn nobody_waits_for_a_stream_that_keeps_its_writer_waiting(files: &dyn Backend) -> Outcome {
+pub async fn no_caller_waits_for_a_stream_that_keeps_its_writer_waiting(files: &dyn Backend) -> Outcome {
     let (here, beside) = (at(files, "/d/f").await?, at(files, "/d/g").await?);
     let done = Arc::new(Mutex::new(()));
     let pending = Arc::clone(&done).lock_owned().await;

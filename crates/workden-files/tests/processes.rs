@@ -183,7 +183,7 @@ fn a_user_without_rights_is_told_so() {
     }
     std::fs::write(root.join("mine/unreadable"), "needle").unwrap();
     mode(&root.join("mine/unreadable"), 0o600);
-    let binary = for_everybody(directory.path());
+    let binary = for_all_users(directory.path());
     let status = Command::new(&binary)
         .args(["part", "unprivileged", text(&root)])
         .uid(UNPRIVILEGED)
@@ -195,7 +195,7 @@ fn a_user_without_rights_is_told_so() {
 }
 
 /// A copy of this binary: it may lie where another user cannot look.
-fn for_everybody(directory: &Path) -> PathBuf {
+fn for_all_users(directory: &Path) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
     let binary = directory.join("part");
     std::fs::copy(std::env::current_exe().unwrap(), &binary).unwrap();
@@ -220,7 +220,7 @@ fn a_file_of_another_owner_stays_with_its_group() {
     chown(root.join("team"), Some(0), Some(TEAM)).unwrap();
     chown(&root, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
     let ids = ["--reuid", "65534", "--regid", "65534", "--groups", "54321"];
-    let binary = for_everybody(directory.path());
+    let binary = for_all_users(directory.path());
     let status = Command::new("setpriv").args(ids).arg(binary).args(["part", "group", text(&root)]).status().unwrap();
     assert!(status.success());
     let seen = |name: &str| {
@@ -245,7 +245,7 @@ fn without_threads_everything_works() {
     let root = directory.path().join("root");
     std::fs::create_dir(&root).unwrap();
     std::os::unix::fs::chown(&root, Some(UNPRIVILEGED - 1), Some(UNPRIVILEGED)).unwrap();
-    let binary = for_everybody(directory.path());
+    let binary = for_all_users(directory.path());
     let mut command = Command::new(&binary);
     // A user of its own: the limit is on all that one user has.
     let part = command.args(["part", "threadless", text(&root)]).uid(UNPRIVILEGED - 1).gid(UNPRIVILEGED);

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn they_belong_to_whoever_the_root_belongs_to() {
+    fn they_belong_to_the_owner_of_the_root() {
         if !geteuid().is_root() {
             return;
         }

@@ -27,8 +27,8 @@ pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let lower = line.to_ascii_lowercase();
-        // An underscore joins words to an identifier, such as the name of a test, which is not checked.
-        for word in lower.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
+        // The words of a name count too: the name of a test is a sentence.
+        for word in lower.split(|c: char| !c.is_ascii_alphanumeric()) {
             if WORDS.contains(&word) && !is_unix_user(&lower, word) {
                 findings.push(Finding::new(path, index + 1, format!("`{word}`: name the thing, or say \"you\"")));
             }
@@ -55,7 +55,7 @@ mod tests {
             (format!("// {vague} calls this waits"), 1),
             (format!("{} and {vague}", WORDS[1].to_uppercase()), 2),
             ("// the caller waits".to_owned(), 0),
-            (format!("fn {vague}_calls_this_waits() {{"), 0),
+            (format!("fn {vague}_calls_this_waits() {{"), 1),
             (format!("runs as `{user}`"), 0),
             (format!("{user}:x:65534:65534:{user}:/:/bin/false"), 0),
             (format!("chown -R {user} /"), 0),

@@ -29,7 +29,7 @@ list_sandbox_checks! { executing:
     a_signal_is_128_and_its_number,
     a_timeout_is_124_with_what_was_printed_until_then,
     a_command_without_a_timeout_takes_as_long_as_it_takes,
-    a_call_returns_when_the_command_ends_whoever_holds_its_output,
+    a_call_returns_when_the_command_ends_though_its_output_is_held_open,
     a_command_that_closes_its_output_is_waited_for,
     bytes_that_are_not_text_are_marked,
     a_character_that_comes_in_pieces_is_whole,
@@ -144,7 +144,7 @@ pub async fn a_command_without_a_timeout_takes_as_long_as_it_takes(sandbox: &dyn
 }
 
 /// The call for `sleep 600 & echo hi` returns immediately, and `sleep` keeps running.
-pub async fn a_call_returns_when_the_command_ends_whoever_holds_its_output(sandbox: &dyn Sandbox) -> Outcome {
+pub async fn a_call_returns_when_the_command_ends_though_its_output_is_held_open(sandbox: &dyn Sandbox) -> Outcome {
     let started = Instant::now();
     let done = run(sandbox, "sleep 600 & echo $! > sleeper; echo hi").await?;
     came_to("sleep 600 & echo hi", &done, "hi\n", Ended::Exited(0))?;

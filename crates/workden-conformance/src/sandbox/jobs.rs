@@ -24,7 +24,7 @@ list_sandbox_checks! { jobs:
     jobs_are_listed_oldest_first,
     a_killed_job_is_over,
     what_a_finished_job_left_behind_is_killed_with_it,
-    a_job_that_nobody_started_is_not_found,
+    a_job_that_was_never_started_is_not_found,
     running_jobs_are_counted,
 }
 
@@ -113,7 +113,7 @@ fn gone(file: &str) -> workden_core::sandbox::ExecuteRequest {
 }
 
 /// Reading and killing an unknown job are `NotFound`.
-pub async fn a_job_that_nobody_started_is_not_found(sandbox: &dyn Sandbox) -> Outcome {
+pub async fn a_job_that_was_never_started_is_not_found(sandbox: &dyn Sandbox) -> Outcome {
     for id in ["bg_999", "", "../log", "log 1"] {
         let id = JobId::from(id);
         refused("reading", sandbox.read_job(&id, &JobRead::from(0)).await, ErrorKind::NotFound)?;

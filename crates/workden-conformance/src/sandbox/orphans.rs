@@ -26,11 +26,11 @@ use crate::{
 };
 
 list_sandbox_checks! { orphans:
-    a_timeout_leaves_nobody,
-    a_dropped_call_leaves_nobody,
-    a_dropped_process_leaves_nobody,
-    a_dropped_terminal_leaves_nobody,
-    a_killed_job_leaves_nobody,
+    a_timeout_leaves_no_process,
+    a_dropped_call_leaves_no_process,
+    a_dropped_process_leaves_no_process,
+    a_dropped_terminal_leaves_no_process,
+    a_killed_job_leaves_no_process,
     there_is_time_to_say_goodbye,
     what_a_command_leaves_in_the_background_lives_on,
     others_are_left_alone,
@@ -96,7 +96,7 @@ fn is_seen_first<Ended, Calling, Looking>(first: Either<(Ended, Looking), (Outco
 }
 
 /// Holds when all of the processes end within `GRACE`.
-async fn nobody_is_left(sandbox: &dyn Sandbox, way: &str, seconds: u32) -> Outcome {
+async fn no_process_is_left(sandbox: &dyn Sandbox, way: &str, seconds: u32) -> Outcome {
     let started = Instant::now();
     loop {
         let left = survivors(sandbox, seconds).await?;
@@ -121,7 +121,7 @@ fn all_hold(outcomes: Vec<Outcome>) -> Outcome {
 }
 
 /// No process is left when the call returns.
-pub async fn a_timeout_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
+pub async fn a_timeout_leaves_no_process(sandbox: &dyn Sandbox) -> Outcome {
     let each = ways().map(|(way, line, seconds)| async move {
         // On a busy machine the timeout can pass before the processes are seen. A longer one follows then.
         for timeout in [2, 8, 32].map(Duration::from_secs) {
@@ -143,42 +143,42 @@ pub async fn a_timeout_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
 }
 
 /// A dropped call stops its command.
-pub async fn a_dropped_call_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
+pub async fn a_dropped_call_leaves_no_process(sandbox: &dyn Sandbox) -> Outcome {
     let each = ways().map(|(way, line, seconds)| async move {
         let request = ExecuteRequest::shell(line).timeout(None);
         // The call is dropped as soon as its command is running.
         is_seen_first(select(sandbox.execute(&request), Box::pin(is_up(sandbox, way, seconds))).await, way)?;
-        nobody_is_left(sandbox, way, seconds).await
+        no_process_is_left(sandbox, way, seconds).await
     });
     all_hold(join_all(each).await)
 }
 
 /// The command is stopped as soon as its events are dropped.
-pub async fn a_dropped_process_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
+pub async fn a_dropped_process_leaves_no_process(sandbox: &dyn Sandbox) -> Outcome {
     let each = ways().map(|(way, line, seconds)| async move {
         let process = piped(sandbox, &line).await?;
         is_up(sandbox, way, seconds).await?;
         drop(process.events);
-        nobody_is_left(sandbox, way, seconds).await
+        no_process_is_left(sandbox, way, seconds).await
     });
     all_hold(join_all(each).await)
 }
 
 /// Every process in the terminal is stopped, including those that left it.
-pub async fn a_dropped_terminal_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
+pub async fn a_dropped_terminal_leaves_no_process(sandbox: &dyn Sandbox) -> Outcome {
     let each = ways().map(|(way, line, seconds)| async move {
         let mut process = in_terminal(sandbox, &line).await?;
         // Reading must not slow the processes down.
         let reading = async { while process.events.next().await.is_some() {} };
         is_seen_first(select(Box::pin(reading), Box::pin(is_up(sandbox, way, seconds))).await, way)?;
         drop(process.events);
-        nobody_is_left(sandbox, way, seconds).await
+        no_process_is_left(sandbox, way, seconds).await
     });
     all_hold(join_all(each).await)
 }
 
 /// No process is left when the kill returns.
-pub async fn a_killed_job_leaves_nobody(sandbox: &dyn Sandbox) -> Outcome {
+pub async fn a_killed_job_leaves_no_process(sandbox: &dyn Sandbox) -> Outcome {
     let each = ways().map(|(way, line, seconds)| async move {
         let begun = job(sandbox, &line).await?;
         is_up(sandbox, way, seconds).await?;

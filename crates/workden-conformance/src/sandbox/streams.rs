@@ -27,8 +27,8 @@ list_sandbox_checks! { streams:
     megabytes_go_in_and_come_out,
     writing_to_a_process_that_reads_no_more_is_refused,
     a_program_that_is_missing_is_127_and_one_that_cannot_run_126,
-    the_end_comes_whoever_holds_the_output,
-    who_does_not_read_slows_the_command_down_and_nobody_else,
+    the_end_comes_though_the_output_is_held_open,
+    a_reader_that_waits_slows_its_command_down_and_no_other,
     pipes_have_no_size,
 }
 
@@ -134,7 +134,7 @@ pub async fn a_program_that_is_missing_is_127_and_one_that_cannot_run_126(sandbo
 }
 
 /// The end arrives even if a background process holds the output open.
-pub async fn the_end_comes_whoever_holds_the_output(sandbox: &dyn Sandbox) -> Outcome {
+pub async fn the_end_comes_though_the_output_is_held_open(sandbox: &dyn Sandbox) -> Outcome {
     let started = Instant::now();
     let (printed, ended) = everything(&mut piped(sandbox, "sleep 600 & echo hi; exit 6").await?).await?;
     equal("what it printed", printed.output(), "hi\n")?;
@@ -143,7 +143,7 @@ pub async fn the_end_comes_whoever_holds_the_output(sandbox: &dyn Sandbox) -> Ou
 }
 
 /// All output is read in the end.
-pub async fn who_does_not_read_slows_the_command_down_and_nobody_else(sandbox: &dyn Sandbox) -> Outcome {
+pub async fn a_reader_that_waits_slows_its_command_down_and_no_other(sandbox: &dyn Sandbox) -> Outcome {
     let line = "dd if=/dev/zero bs=65536 count=400 2>/dev/null; : > finished";
     let mut process = piped(sandbox, line).await?;
     pause(1_000).await;

@@ -169,7 +169,7 @@ pub(crate) const CAUGHT: &[(Spoil, &[&str])] = &[
             "streaming::an_error_in_the_middle_of_a_stream_changes_nothing",
         ],
     ),
-    (WriteShutsOthersOut, &["streaming::nobody_waits_for_a_stream_that_keeps_its_writer_waiting"]),
+    (WriteShutsOthersOut, &["streaming::no_caller_waits_for_a_stream_that_keeps_its_writer_waiting"]),
     (
         WriteSaysNothingWasThere,
         &["writing::a_write_says_what_was_there_and_what_is_now", "writing::a_version_means_that_very_content"],

@@ -74,7 +74,7 @@ fn nothing_in_a_place_is_read_or_found() {
 }
 
 #[test]
-fn no_call_on_a_path_that_nobody_resolved_gets_in() {
+fn no_call_on_a_path_that_was_not_resolved_gets_in() {
     for (directory, files) in workspaces() {
         block_on(async {
             for typed in ["/proc", "/proc/version", "/proc/self/environ", "/a/gone/deep/file"] {

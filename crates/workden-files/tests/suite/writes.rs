@@ -119,7 +119,7 @@ fn what_a_dead_writer_left_is_hidden_and_goes_with_the_next_write() {
 }
 
 #[test]
-fn a_temporary_name_that_somebody_occupies_does_not_stop_writes() {
+fn a_temporary_name_that_is_taken_does_not_stop_writes() {
     for place in places() {
         std::fs::create_dir_all(place.root.join(format!("{TEMPORARY_PREFIX}0/full"))).unwrap();
         crate::local::symlink(&place.outside, place.root.join(format!("{TEMPORARY_PREFIX}1")));

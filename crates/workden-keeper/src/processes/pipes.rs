@@ -59,9 +59,9 @@ impl Watched {
 
     /// Reads to the end, and discards everything.
     pub(crate) async fn discard(&self) {
-        let mut nobodys = Vec::new();
-        while self.read(&mut nobodys, READ_BYTES).await > 0 {
-            nobodys.clear();
+        let mut dropped = Vec::new();
+        while self.read(&mut dropped, READ_BYTES).await > 0 {
+            dropped.clear();
         }
     }
 

@@ -25,7 +25,7 @@ enum EndSignals {
     FromOutside(AsyncFd<OwnedFd>),
     /// Signals of any process. An interrupt is meant for the foreground of a terminal, which the owner is and the
     /// keeper is not.
-    FromAnybody { terminate: Signal, hang_up: Signal, interrupt: Signal },
+    FromAnyProcess { terminate: Signal, hang_up: Signal, interrupt: Signal },
 }
 
 impl Signals {
@@ -37,7 +37,7 @@ impl Signals {
             let signals = sys::ending_signals().map_err(|_| failed())?;
             EndSignals::FromOutside(sys::watched(signals).map_err(|_| failed())?)
         } else {
-            EndSignals::FromAnybody {
+            EndSignals::FromAnyProcess {
                 terminate: listen(SignalKind::terminate())?,
                 hang_up: listen(SignalKind::hangup())?,
                 interrupt: listen(SignalKind::interrupt())?,
@@ -64,7 +64,7 @@ impl EndSignals {
     async fn told(&mut self) {
         match self {
             Self::FromOutside(signals) => told_from_outside(signals).await,
-            Self::FromAnybody { terminate, hang_up, interrupt } => loop {
+            Self::FromAnyProcess { terminate, hang_up, interrupt } => loop {
                 tokio::select! {
                     _ = terminate.recv() => return,
                     _ = hang_up.recv() => return,

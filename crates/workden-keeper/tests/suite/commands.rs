@@ -88,7 +88,7 @@ async fn a_timeout_keeps_what_was_printed() {
 }
 
 #[tokio::test]
-async fn a_child_in_the_background_keeps_nobody_waiting() {
+async fn a_child_in_the_background_does_not_keep_a_caller_waiting() {
     let place = TestKeeper::new();
     let executed = timeout(PATIENCE, place.run("sleep 600 & echo hi")).await.expect("it does not wait for the child");
     assert_eq!(executed.output.text(), "hi\n");

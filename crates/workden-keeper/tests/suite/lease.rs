@@ -114,7 +114,7 @@ async fn a_connection_without_the_token_is_closed_after_a_while_and_one_with_it_
 }
 
 #[tokio::test]
-async fn many_connections_without_the_token_keep_nobody_out() {
+async fn many_connections_without_the_token_keep_no_client_out() {
     let serving = Serving::start(&[], Stdio::null(), Stdio::null());
     let first = serving.client().await;
     let strangers: Vec<_> = (0..100).map(|_| serving.stranger()).collect();
@@ -153,7 +153,7 @@ fn is_relay(pid: u32) -> bool {
 }
 
 #[tokio::test]
-async fn a_flood_of_another_process_keeps_nobody_out() {
+async fn a_flood_of_another_process_keeps_no_client_out() {
     let serving = Serving::start(&[], Stdio::null(), Stdio::null());
     let flood = Arc::new(Flood::default());
     let (flooding, socket) = (Arc::clone(&flood), serving.socket.clone());

@@ -85,7 +85,7 @@ fn much_goes_both_ways_at_once_and_an_answer_follows_the_end_of_the_input() {
 }
 
 #[test]
-fn it_is_one_thread_that_nobody_looks_into_and_that_waits_without_computing() {
+fn it_is_one_thread_that_no_process_looks_into_and_that_waits_without_computing() {
     let Relay { mut process, mut input, mut output, mut keeper } = started();
     input.write_all(b"x").unwrap();
     keeper.read_exact(&mut [0]).unwrap();
@@ -112,7 +112,7 @@ fn it_is_one_thread_that_nobody_looks_into_and_that_waits_without_computing() {
 }
 
 #[test]
-fn it_ends_when_nobody_listens_or_the_keeper_is_gone() {
+fn it_ends_when_its_client_or_the_keeper_is_gone() {
     let Relay { mut process, input, output, keeper } = started();
     drop(output);
     assert!(ended(&mut process), "the output is closed");

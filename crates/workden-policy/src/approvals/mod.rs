@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_answer_without_anybody() {
+    fn modes_answer_without_a_person() {
         assert!(granted(&Approvals::approve_all(), &question("write", "/a")));
         let Approval::Refused(error) = block_on(Approvals::strict().approve(question("write", "/a"))) else { panic!() };
         assert!(error.to_string().contains("Strict mode: write requires approval"), "{error}");

@@ -63,7 +63,7 @@ fn a_readonly_workspace_is_read_and_searched_and_never_changed() {
 }
 
 #[test]
-fn a_strict_workspace_answers_that_somebody_has_to_approve() {
+fn a_strict_workspace_answers_that_it_needs_an_approval() {
     let files = workspace(Policy::new().with_rules(&Preset::Strict.ruleset()).unwrap(), FILES);
     let kind = block_on(files.read_bytes(&path("/a.md"))).unwrap_err().kind();
     assert_eq!(kind, ErrorKind::ApprovalNeeded);

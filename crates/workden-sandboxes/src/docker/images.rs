@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn images_with_a_name_of_somebody_elses_are_not_ours() {
+    fn images_with_a_name_of_another_owner_are_not_ours() {
         for (tags, tag) in [
             (&["workden-runtime:mine-0123"][..], Some(Some("workden-runtime:mine-0123"))),
             (&["else:1", "workden-runtime:mine-0123"], Some(Some("workden-runtime:mine-0123"))),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_makes_no_sense_is_refused_before_anybody_is_asked() {
+    async fn what_makes_no_sense_is_refused_before_a_question_is_asked() {
         let images = Images::new(Daemon::at("/nowhere/docker.sock").unwrap());
         let wrong = RuntimeConfig { name: "x".into(), ..RuntimeConfig::default() };
         let error = images.ensure(&wrong, &|_| ()).await.unwrap_err();

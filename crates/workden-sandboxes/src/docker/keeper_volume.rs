@@ -68,12 +68,12 @@ impl KeeperVolume {
     async fn wait_until_filled(&self, daemon: &Daemon) -> Result<Filled> {
         let (client, carrier) = (daemon.client().await?, self.carrier());
         let is_there = async || client.inspect_container(&carrier, None::<InspectContainerOptions>).await.is_ok();
-        let (began, mut filled) = (Instant::now(), Filled::ByNobodySeen);
+        let (began, mut filled) = (Instant::now(), Filled::ByAnUnknownProcess);
         while is_there().await {
             filled = Filled::Now;
             if began.elapsed() > FILLING_TIME {
                 removal::remove(daemon, &carrier).await?;
-                return Ok(Filled::ByNobodySeen);
+                return Ok(Filled::ByAnUnknownProcess);
             }
             sleep(LOOKS_AGAIN).await;
         }
@@ -146,7 +146,7 @@ impl KeeperVolume {
 enum Filled {
     /// Another process was filling the volume, and has finished.
     Now,
-    ByNobodySeen,
+    ByAnUnknownProcess,
 }
 
 /// How a container uses the volume.

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_that_nobody_waits_for_ends_and_is_begun_anew_by_the_next() {
+    async fn work_without_a_caller_ends_and_is_begun_anew_by_the_next() {
         let work = Work::default();
         let first = work.caller("left");
         work.begun(1).await;
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn everybody_hears_the_news_and_an_error_is_everybodys() {
+    async fn all_callers_hear_the_news_and_share_an_error() {
         let heard = AtomicUsize::new(0);
         let hear = |_: BuildProgress| {
             heard.fetch_add(1, SeqCst);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_runtime_that_goes_leaves_nobody_hanging() {
+    fn a_runtime_that_goes_leaves_no_caller_hanging() {
         let work = Work::default();
         let theirs = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let ours = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();

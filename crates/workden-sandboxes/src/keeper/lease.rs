@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_directory_and_its_token_are_nobody_elses() {
+    fn the_directory_and_its_token_are_the_owners_only() {
         let place = tempfile::tempdir().unwrap();
         let directory = LeaseDirectory::at(place.path().join("one"));
         let token = directory.make().unwrap();
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_number_that_somebody_else_has_now_is_not_the_keeper() {
+    async fn a_number_that_another_process_has_now_is_not_the_keeper() {
         let place = tempfile::tempdir().unwrap();
         let directory = LeaseDirectory::at(place.path());
         let mut child = std::process::Command::new("sleep").arg("300").spawn().unwrap();

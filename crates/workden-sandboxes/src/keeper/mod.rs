@@ -103,10 +103,10 @@ impl KeeperConnection {
     pub(crate) async fn attach(directory: LeaseDirectory) -> Result<Self> {
         let token = directory.token()?;
         let connect = async {
-            let stream = tokio::net::UnixStream::connect(directory.socket()).await.map_err(|_| nobody_there())?;
+            let stream = tokio::net::UnixStream::connect(directory.socket()).await.map_err(|_| no_listener())?;
             RemoteSandbox::connect(stream, Some(&token)).await
         };
-        let remote = timeout(ATTACH_TIME, connect).await.unwrap_or_else(|_| Err(nobody_there()))?;
+        let remote = timeout(ATTACH_TIME, connect).await.unwrap_or_else(|_| Err(no_listener()))?;
         let process = directory.keeper();
         Ok(Self { remote, held: Held::Leased { directory, process } })
     }
@@ -202,7 +202,7 @@ async fn connected(
     }
 }
 
-fn nobody_there() -> Error {
+fn no_listener() -> Error {
     Error::new(ErrorKind::Gone, "the sandbox is gone: no process listens on its socket")
 }
 

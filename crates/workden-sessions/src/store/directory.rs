@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_is_believed_when_nobody_else_could_have_changed_it() {
+    fn a_directory_is_believed_when_no_other_user_could_have_changed_it() {
         let place = tempfile::tempdir().unwrap();
         let at = |name: &str| place.path().join(name);
         prepare(&at("deep/mine")).unwrap();

@@ -55,7 +55,7 @@ async fn what_is_of_now_is_never_taken_for_something_from_before() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_starts_or_ends_is_left_to_whoever_starts_or_ends_it() {
+async fn what_starts_or_ends_is_left_to_its_caller() {
     let factory = Scripted::default().next([Does::Wait]).with_left_over("a-half-made", Some("a"), true);
     let manager = manager(&factory).await;
     let asking = asks(&manager, "a").await;

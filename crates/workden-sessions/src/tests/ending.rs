@@ -143,7 +143,7 @@ async fn a_start_that_ends_within_a_shutdown_is_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_manager_that_is_dropped_waits_for_nobody_and_leaves_no_start_behind() {
+async fn a_manager_that_is_dropped_does_not_wait_and_leaves_no_start_behind() {
     let factory = Scripted::default().next([Does::Wait]);
     let manager = manager(&factory).await;
     let asking = asks(&manager, "a").await;
@@ -157,7 +157,7 @@ async fn a_manager_that_is_dropped_waits_for_nobody_and_leaves_no_start_behind()
 }
 
 #[tokio::test(start_paused = true)]
-async fn files_are_purged_only_when_nobody_uses_them() {
+async fn files_are_purged_only_when_they_are_not_used() {
     let place = tempfile::tempdir().unwrap();
     let manager = SessionManager::builder(Scripted::default()).workspace_root(place.path()).start().await.unwrap();
     manager.get_or_create(&id("a"), None).await.unwrap();

@@ -19,7 +19,7 @@ async fn with_one(factory: &Scripted) -> (SessionManager, Session) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_nobody_uses_is_ended_and_one_that_is_used_is_not() {
+async fn a_session_that_is_not_used_is_ended_and_one_that_is_used_is_not() {
     let factory = Scripted::default();
     let (manager, session) = with_one(&factory).await;
     tokio::time::sleep(MINUTE - SECOND).await;
@@ -80,7 +80,7 @@ async fn a_call_that_is_dropped_is_use_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_that_somebody_reads_keeps_a_session_and_one_that_nobody_reads_does_not() {
+async fn a_process_that_is_read_keeps_a_session_and_one_that_is_not_read_does_not() {
     let factory = Scripted::default();
     let (manager, session) = with_one(&factory).await;
     let process = session.spawn(&SpawnRequest::piped(Command::Shell("server".into()))).await.unwrap();

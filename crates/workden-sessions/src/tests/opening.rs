@@ -30,7 +30,7 @@ async fn many_who_ask_at_once_get_one_sandbox() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_for_a_session_of_another_id() {
+async fn no_caller_waits_for_a_session_of_another_id() {
     let factory = Scripted::default().next([Does::Wait]);
     let manager = manager(&factory).await;
     let waiting = asks(&manager, "slow").await;
@@ -39,7 +39,7 @@ async fn nobody_waits_for_a_session_of_another_id() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_starts_also_when_whoever_asked_first_goes_away() {
+async fn a_session_starts_also_when_the_first_caller_goes_away() {
     let factory = Scripted::default().next([Does::Wait]);
     let manager = manager(&factory).await;
     let first = asks(&manager, "a").await;
@@ -193,7 +193,7 @@ async fn the_order_says_whose_it_is_how_long_it_lives_and_where_its_files_are() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn events_tell_what_happened_and_a_slow_listener_holds_up_nobody() {
+async fn events_tell_what_happened_and_a_slow_listener_holds_up_no_other() {
     let factory = Scripted::default().next([Does::Fail]);
     let manager = SessionManager::builder(factory.clone()).events(2).start().await.unwrap();
     let (mut slow, mut events) = (manager.subscribe(), manager.subscribe());

@@ -61,7 +61,7 @@ async fn dropping_the_output_of_a_process_drops_it_there() {
 }
 
 #[tokio::test]
-async fn dropping_input_that_nobody_takes_is_noticed() {
+async fn dropping_input_that_is_not_taken_is_noticed() {
     let (remote, seen) = played().await;
     seen.deaf.store(true, Ordering::SeqCst);
     let process = remote.spawn(&spawning("cat")).await.unwrap();

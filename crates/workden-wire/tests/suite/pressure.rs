@@ -20,7 +20,7 @@ use crate::{
 const ON_THE_WAY: u64 = 2 * CLIENT_WINDOW as u64;
 
 #[tokio::test]
-async fn output_that_nobody_reads_is_not_asked_for() {
+async fn output_that_is_not_read_is_not_asked_for() {
     let (remote, seen) = played().await;
     let mut process = remote.spawn(&spawning("endless 65536")).await.unwrap();
     a_while().await;
@@ -37,7 +37,7 @@ async fn output_that_nobody_reads_is_not_asked_for() {
 }
 
 #[tokio::test]
-async fn a_hundred_that_nobody_reads_hold_up_nobody() {
+async fn a_hundred_that_are_not_read_hold_up_no_other() {
     let (remote, seen) = played().await;
     let mut processes = Vec::new();
     for _ in 0..100 {
@@ -53,7 +53,7 @@ async fn a_hundred_that_nobody_reads_hold_up_nobody() {
 }
 
 #[tokio::test]
-async fn input_that_nobody_takes_holds_up_its_writer_only() {
+async fn input_that_is_not_taken_holds_up_its_writer_only() {
     let (remote, seen) = played().await;
     seen.deaf.store(true, Ordering::SeqCst);
     let mut writers = Vec::new();
@@ -76,7 +76,7 @@ async fn input_that_nobody_takes_holds_up_its_writer_only() {
 }
 
 #[tokio::test]
-async fn a_download_that_nobody_reads_reads_no_files() {
+async fn a_download_that_is_not_read_reads_no_files() {
     let (remote, seen) = played().await;
     remote.write(&at("/f"), Bytes::from(vec![b'x'; 64 << 20]).into(), Expect::Absent).await.unwrap();
     let mut download = remote.download_tree(&path("/")).await.unwrap();
@@ -92,7 +92,7 @@ async fn a_download_that_nobody_reads_reads_no_files() {
 }
 
 #[tokio::test]
-async fn an_upload_that_nobody_takes_is_not_asked_for() {
+async fn an_upload_that_is_not_taken_is_not_asked_for() {
     let (remote, seen) = played().await;
     seen.deaf.store(true, Ordering::SeqCst);
     let mut header = tar::Header::new_gnu();

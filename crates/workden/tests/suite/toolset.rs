@@ -247,7 +247,7 @@ impl Approver for Says {
 }
 
 #[tokio::test]
-async fn questions_name_the_tool_and_can_go_to_whoever_made_the_call() {
+async fn questions_name_the_tool_and_can_go_to_the_caller() {
     let place = Place::new();
     let asked = Arc::new(Mutex::new(Vec::new()));
     let record = Arc::clone(&asked);

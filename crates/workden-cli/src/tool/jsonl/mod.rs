@@ -46,7 +46,7 @@ pub(super) async fn run(tools: &Toolset, jobs: u32) -> Result<ExitCode, Failure>
     tokio::select! {
         done = work => done.map(|()| ExitCode::SUCCESS),
         // Dropping `work` stops its commands.
-        () = nobody_reads() => Err(Failure::Output(std::io::ErrorKind::BrokenPipe.into())),
+        () = reader_is_gone() => Err(Failure::Output(std::io::ErrorKind::BrokenPipe.into())),
     }
 }
 
@@ -118,7 +118,7 @@ async fn write(mut answers: mpsc::Receiver<Answer>) -> Result<(), Failure> {
 
 /// Waits until the reader of the output has closed it: a killed client sends no more requests, but its commands may
 /// still run.
-async fn nobody_reads() {
+async fn reader_is_gone() {
     let (gone, heard) = tokio::sync::oneshot::channel();
     // A thread, because the runtime cannot watch every kind of output. It ends with the process.
     let watch = std::thread::Builder::new().name("reader".to_owned()).spawn(move || {

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn without_anybody_to_ask_the_call_is_refused_in_the_gates_words() {
+fn without_a_person_to_ask_the_call_is_refused_in_the_gates_words() {
     for name in CALLS {
         let (files, plain) = (state(), all(&state()));
         let guarded = Guarded::new(files.clone()).gate(says("/", Verdict::Ask));
@@ -181,7 +181,7 @@ fn cheap_denials_come_before_the_question() {
 }
 
 #[test]
-fn nobody_is_asked_about_what_could_not_be_done() {
+fn no_question_is_asked_about_what_could_not_be_done() {
     let yes = Answers::new(Approval::Granted);
     let files = Guarded::new(state()).gate(says("/", Verdict::Ask)).approver(yes.clone());
     block_on(async {

@@ -177,7 +177,7 @@ fn what_is_written_to_a_process_later_is_something_to_ask_about() {
 }
 
 #[test]
-fn jobs_and_logs_belong_to_whoever_started_them() {
+fn jobs_and_logs_belong_to_the_caller_that_started_them() {
     let sandbox = Scripted::new();
     let (one, other) = (guarded(&sandbox), guarded(&sandbox));
     let started = block_on(one.start_job(&JobRequest::shell("serve"))).unwrap().id;

@@ -124,7 +124,7 @@ fn nothing_gets_out_by_a_system_call() {
 }
 
 #[test]
-fn commands_are_nobody_on_the_host_and_the_files_they_make_are_the_owners() {
+fn commands_are_no_user_of_the_host_and_the_files_they_make_are_the_owners() {
     use std::os::unix::fs::MetadataExt;
     for starter in starters() {
         let sandbox = TestSandbox::new(starter);

@@ -36,7 +36,7 @@ const CAUGHT: &[(Spoil, &[&str])] = &[
         &["environments::a_request_adds_to_the_environment", "environments::values_arrive_as_they_are"],
     ),
     (DirectoryIsIgnored, &["directories::commands_start_in_the_directory_that_is_named"]),
-    (DroppedCallsGoOn, &["orphans::a_dropped_call_leaves_nobody"]),
+    (DroppedCallsGoOn, &["orphans::a_dropped_call_leaves_no_process"]),
     (StreamsAreOne, &["streams::output_and_error_come_apart_each_in_order"]),
     (BytesAreTakenForText, &["streams::bytes_arrive_as_they_are"]),
     (TerminalsHaveOneSize, &["terminals::a_terminal_has_the_size_that_was_asked_for"]),
@@ -46,9 +46,9 @@ const CAUGHT: &[(Spoil, &[&str])] = &[
     (ReadsStartAtTheBeginning, &["job_output::reading_again_gives_the_same"]),
     (
         KillsLeaveChildren,
-        &["orphans::a_killed_job_leaves_nobody", "jobs::what_a_finished_job_left_behind_is_killed_with_it"],
+        &["orphans::a_killed_job_leaves_no_process", "jobs::what_a_finished_job_left_behind_is_killed_with_it"],
     ),
-    (UnknownJobsAreOver, &["jobs::a_job_that_nobody_started_is_not_found"]),
+    (UnknownJobsAreOver, &["jobs::a_job_that_was_never_started_is_not_found"]),
     (StoppingDoesNothing, &["stopping::later_calls_are_gone"]),
 ];
 
