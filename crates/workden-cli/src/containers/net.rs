@@ -1,4 +1,4 @@
-//! `--net`: `none`, `host`, the name of a network of the daemon, or `cluster` for pods.
+//! `--net`: `none`, `host`, the name of a network of the daemon, `cluster` for pods, or `internet` at Daytona.
 
 use std::fmt;
 
@@ -6,6 +6,8 @@ use workden::{Error, ErrorKind, Network, Result};
 
 /// The network of pods that are not closed.
 const OF_CLUSTER: &str = "cluster";
+/// The network of sandboxes at Daytona that are not closed.
+const OF_DAYTONA: &str = "internet";
 
 /// The network of a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +16,7 @@ pub(crate) enum Net {
     None,
     /// The network of this machine.
     Host,
-    /// A named network of the Docker daemon, or that of the cluster of a pod.
+    /// A named network of the Docker daemon, that of the cluster of a pod, or that of Daytona.
     OfDaemon(String),
 }
 
@@ -27,8 +29,8 @@ impl Net {
             "host" => Ok(Self::Host),
             // `container:ID` and the like would join the network of another container.
             name if !name.is_empty() && is_name(name) && !name.starts_with('-') => Ok(Self::OfDaemon(name.to_owned())),
-            _ => Err("use `none`, `host`, with `--sandbox docker` the name of a network of the daemon, or with \
-                      `--sandbox kubernetes` `cluster`"
+            _ => Err("use `none`, `host`, with `--sandbox docker` the name of a network of the daemon, with \
+                      `--sandbox kubernetes` `cluster`, or with `--sandbox daytona` `internet`"
                 .to_owned()),
         }
     }
@@ -51,14 +53,15 @@ impl Net {
         match self {
             Self::None => Ok(Network::None),
             Self::Host => Ok(Network::Host),
-            Self::OfDaemon(name) if name == OF_CLUSTER => {
-                Err(Error::new(ErrorKind::InvalidArgument, "`--net cluster` requires `--sandbox kubernetes`")
-                    .hint("use `--net none` or `--net host`, or add `--sandbox kubernetes`"))
-            }
             Self::OfDaemon(name) => {
-                let sentence = format!("`--net {name}` names a Docker network and requires `--sandbox docker`");
+                let sandbox = match name.as_str() {
+                    OF_CLUSTER => "kubernetes",
+                    OF_DAYTONA => "daytona",
+                    _ => "docker",
+                };
+                let sentence = format!("`--net {name}` requires `--sandbox {sandbox}`");
                 Err(Error::new(ErrorKind::InvalidArgument, sentence)
-                    .hint("use `--net none` or `--net host`, or add `--sandbox docker`"))
+                    .hint(format!("use `--net none` or `--net host`, or add `--sandbox {sandbox}`")))
             }
         }
     }
@@ -90,8 +93,10 @@ mod tests {
         assert!(Net::Host.without_daemon().is_ok());
         let cluster = Net::parse("cluster").unwrap();
         assert_eq!((cluster.in_cluster().unwrap(), Net::None.in_cluster().unwrap()), (Network::Host, Network::None));
-        assert!(cluster.without_daemon().unwrap_err().sentence().contains("kubernetes"));
+        for (name, sandbox) in [("cluster", "kubernetes"), ("internet", "daytona"), ("bridge", "docker")] {
+            let error = Net::parse(name).unwrap().without_daemon().unwrap_err();
+            assert_eq!(error.sentence(), format!("`--net {name}` requires `--sandbox {sandbox}`"));
+        }
         assert!(Net::Host.in_cluster().is_err() && Net::OfDaemon("bridge".to_owned()).in_cluster().is_err());
-        assert!(Net::OfDaemon("bridge".to_owned()).without_daemon().is_err());
     }
 }

@@ -124,7 +124,7 @@ fn what_makes_no_sense_is_refused_with_a_sentence() {
         (&["run", "--sandbox", "docker", "--", "true"][..], "needs an `--image` or a `--runtime`"),
         (&["run", "--sandbox", "docker", "--image", "a", "--runtime", "b", "--", "true"], "leave out one of them"),
         (&["run", "--image", "a", "--", "true"], "`--image` requires `--sandbox docker`"),
-        (&["run", "--net", "bridge", "--", "true"], "names a Docker network"),
+        (&["run", "--net", "bridge", "--", "true"], "`--net bridge` requires `--sandbox docker`"),
         (
             &["run", "--sandbox", "docker", "--image", "a", "--level", "landlock", "--", "true"],
             "`--level` is not supported",
