@@ -10,25 +10,30 @@ use workden_daytona_stub::Stub;
 use crate::places::stub;
 
 /// The program `workden` at a stub, with a directory for the records of sessions.
-struct Program {
-    stub: Stub,
+pub(crate) struct Program {
+    pub(crate) stub: Stub,
     state: TempDir,
 }
 
 impl Program {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         Self { stub: stub().await, state: tempfile::tempdir().unwrap() }
     }
 
     async fn workden(&self, words: &[&str]) -> Output {
+        self.workden_with(words, &[]).await
+    }
+
+    pub(crate) async fn workden_with(&self, words: &[&str], variables: &[(&str, &str)]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_workden"));
         command.args(words).current_dir(self.state.path()).stdin(Stdio::null());
         command.env("XDG_STATE_HOME", self.state.path()).env("DAYTONA_API_URL", self.stub.url());
-        command.env("DAYTONA_API_KEY", self.stub.api_key()).output().await.unwrap()
+        command.env("DAYTONA_API_KEY", self.stub.api_key()).envs(variables.iter().copied());
+        command.output().await.unwrap()
     }
 
     /// Waits until Daytona has this many sandboxes. It deletes them after it has answered.
-    async fn is_left_with(&self, sandboxes: usize) {
+    pub(crate) async fn is_left_with(&self, sandboxes: usize) {
         for _ in 0..600 {
             if self.stub.counters().known == sandboxes {
                 return;
@@ -46,7 +51,7 @@ impl Program {
     }
 }
 
-fn told(output: &Output) -> String {
+pub(crate) fn told(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 

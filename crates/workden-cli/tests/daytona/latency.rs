@@ -1,4 +1,6 @@
 //! A call through the keeper takes one round trip, over a slow link.
+//!
+//! `-- latency --nocapture` prints what docs/benchmarks.md has.
 
 use std::time::{Duration, Instant};
 
@@ -10,47 +12,68 @@ use crate::{
     places::{builder, stub},
 };
 
-/// The delay of the link, there and back together: longer than a call takes on a busy machine, so that only a second
-/// round trip looks like one.
-const ROUND_TRIP: Duration = Duration::from_millis(150);
-const ROUNDS: usize = 5;
+/// The delay of a usual link, there and back together.
+const USUAL: Duration = Duration::from_millis(20);
+/// A delay that is longer than a call takes on a busy machine, so that only a second round trip looks like one.
+const LONG: Duration = Duration::from_millis(150);
 
-/// Returns the shortest time of several: the others waited for the machine.
-async fn shortest(mut call: impl AsyncFnMut()) -> Duration {
-    let mut shortest = Duration::MAX;
-    for _ in 0..ROUNDS {
-        let began = Instant::now();
-        call().await;
-        shortest = shortest.min(began.elapsed());
+/// The times of one call, the shortest first: all but the first also waited for the machine.
+#[derive(Debug)]
+struct Times(Vec<Duration>);
+
+impl Times {
+    async fn of(rounds: usize, mut call: impl AsyncFnMut()) -> Self {
+        let mut times = Vec::new();
+        for _ in 0..rounds {
+            let began = Instant::now();
+            call().await;
+            times.push(began.elapsed());
+        }
+        times.sort();
+        Self(times)
     }
-    shortest
+
+    fn shortest(&self) -> Duration {
+        self.0[0]
+    }
+
+    fn median(&self) -> Duration {
+        self.0[self.0.len() / 2]
+    }
+}
+
+/// Measures a read of 4 KiB and a command over a link with this delay.
+async fn measured(mode: DaytonaMode, round_trip: Duration, rounds: usize) -> [Times; 2] {
+    let direct = stub().await;
+    let origin = direct.origin().trim_start_matches("http://").to_owned();
+    let near = slow_link(origin, round_trip / 2).await;
+    let sandbox = builder(&direct).api_url(format!("http://{near}/api")).mode(mode).build().unwrap();
+    let path = VirtualPath::parse("/home/daytona/four").unwrap();
+    sandbox.write_path(&path, vec![b'x'; 4096].into(), Expect::Anything).await.unwrap();
+    let at = Resolved::literal(path);
+    let read = Times::of(rounds, async || {
+        assert_eq!(sandbox.read(&at, ByteRange::whole()).await.unwrap().bytes.len(), 4096);
+    });
+    let read = read.await;
+    let run = Times::of(rounds, async || {
+        assert_eq!(sandbox.execute(&ExecuteRequest::shell("true")).await.unwrap().exit_code(), 0);
+    });
+    let run = run.await;
+    sandbox.stop().await.unwrap();
+    direct.stop().await;
+    [read, run]
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_and_a_command_take_one_round_trip_through_the_keeper() {
-    let direct = stub().await;
-    let origin = direct.origin().trim_start_matches("http://").to_owned();
-    let near = slow_link(origin, ROUND_TRIP / 2).await;
-    let mut taken = Vec::new();
     for mode in [DaytonaMode::Keeper, DaytonaMode::Toolbox] {
-        let sandbox = builder(&direct).api_url(format!("http://{near}/api")).mode(mode).build().unwrap();
-        let path = VirtualPath::parse("/home/daytona/four").unwrap();
-        sandbox.write_path(&path, vec![b'x'; 4096].into(), Expect::Anything).await.unwrap();
-        let at = Resolved::literal(path);
-        let read = shortest(async || {
-            assert_eq!(sandbox.read(&at, ByteRange::whole()).await.unwrap().bytes.len(), 4096);
-        });
-        let read = read.await;
-        let run = shortest(async || {
-            assert_eq!(sandbox.execute(&ExecuteRequest::shell("true")).await.unwrap().exit_code(), 0);
-        });
-        taken.push((mode, read, run.await));
-        sandbox.stop().await.unwrap();
+        let [read, run] = measured(mode, USUAL, 15).await;
+        for (what, times) in [("read 4 KiB", read), ("execute `true`", run)] {
+            println!("{mode:?} {what}: {:.1?} / {:.1?}", times.shortest(), times.median());
+        }
     }
-    println!("{taken:?}");
-    let (_, read, run) = taken[0];
-    // A second round trip would show as another delay.
-    assert!(read >= ROUND_TRIP && read < ROUND_TRIP * 2, "{taken:?}");
-    assert!(run >= ROUND_TRIP && run < ROUND_TRIP * 2, "{taken:?}");
-    direct.stop().await;
+    for times in measured(DaytonaMode::Keeper, LONG, 5).await {
+        // A second round trip would show as another delay.
+        assert!(times.shortest() >= LONG && times.shortest() < LONG * 2, "{times:?}");
+    }
 }

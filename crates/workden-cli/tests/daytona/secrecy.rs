@@ -1,8 +1,12 @@
 //! The key goes to the API and to the toolbox, and to nothing inside a sandbox.
 
 use workden_core::{Sandbox, sandbox::ExecuteRequest};
+use workden_daytona_stub::{Fault, FaultKind};
 
-use crate::places::{kept, printed, stub};
+use crate::{
+    cli::{Program, told},
+    places::{kept, printed, stub},
+};
 
 /// Takes the keeper's port, and keeps what comes.
 const IMPOSTOR: &str = r#"
@@ -50,6 +54,34 @@ async fn a_process_that_takes_the_port_of_a_killed_keeper_gets_neither_key_nor_c
     assert!(!seen.contains(stub.api_key()) && !seen.contains("alive"), "{seen}");
     sandbox.stop().await.unwrap();
     stub.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_key_is_in_no_log_although_the_service_repeats_it() {
+    let program = Program::new().await;
+    let key = program.stub.api_key().to_owned();
+    let repeats =
+        |status| FaultKind::Status { status, retry_after: None, body: Some(format!("{{\"message\":\"{key}\"}}")) };
+    for fault in [
+        Fault::once("POST /sandbox", FaultKind::LostAnswer),
+        Fault::once("GET /sandbox/*", repeats(503)),
+        Fault::once("GET /sandbox/*/ports/*/preview-url", repeats(500)),
+        Fault::once("POST /toolbox/*/process/session/*/command/*/input", repeats(404)),
+        Fault::once("DELETE /sandbox/*", repeats(429)),
+    ] {
+        program.stub.add_fault(fault);
+    }
+    let words = ["run", "--sandbox", "daytona", "--", "true"];
+    let ran = program.workden_with(&words, &[("WORKDEN_LOG", "debug")]).await;
+    assert!(told(&ran).contains("[key]") && !told(&ran).contains(&key), "{}", told(&ran));
+    for status in [400, 401] {
+        program.stub.add_fault(Fault::once("POST /sandbox", repeats(status)));
+        let refused = program.workden_with(&words, &[("WORKDEN_LOG", "debug")]).await;
+        assert!(!refused.status.success() && told(&refused).contains("[key]"), "{}", told(&refused));
+        assert!(!told(&refused).contains(&key), "{}", told(&refused));
+    }
+    program.is_left_with(0).await;
+    program.stub.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

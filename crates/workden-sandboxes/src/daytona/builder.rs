@@ -8,7 +8,7 @@ use workden_core::{
 };
 
 use super::{
-    DaytonaMode, DaytonaSandbox, WhenStopped,
+    DaytonaMode, DaytonaSandbox, DaytonaStatus, WhenStopped,
     api::{self, Api, ApiKey, BuildInfo, CreateSandbox, VolumeMount},
     hosted::{HostedPlan, HostedSandbox, SandboxChoice},
     keeper_setup::KeeperPlan,
@@ -38,6 +38,7 @@ pub struct DaytonaSandboxBuilder {
     disk: Option<u64>,
     allowed_networks: Vec<String>,
     request: CreateSandbox,
+    status: DaytonaStatus,
 }
 
 common_options!(DaytonaSandboxBuilder);
@@ -164,6 +165,12 @@ impl DaytonaSandboxBuilder {
         self
     }
 
+    /// Writes what becomes known of the sandbox into this status, for a program that does not hold the sandbox itself.
+    pub fn status(mut self, status: &DaytonaStatus) -> Self {
+        self.status = status.clone();
+        self
+    }
+
     /// Returns where commands start and files are.
     #[must_use]
     pub fn directory(&self) -> String {
@@ -234,8 +241,7 @@ impl DaytonaSandboxBuilder {
                 ("pids", options.pids.is_some()),
             ],
         )?;
-        let directory = self.directory();
-        VirtualPath::parse(&directory)?;
+        let directory = VirtualPath::parse(&self.directory())?;
         let mut variables = BTreeMap::new();
         options.env.add_to(&mut variables, &options.host)?;
         let choice = match &self.attach {
@@ -247,7 +253,9 @@ impl DaytonaSandboxBuilder {
             mode: self.mode,
             start_time: self.start_timeout.unwrap_or(START_TIME),
             when_stopped: self.when_stopped,
-            keeper: KeeperPlan { directory, variables, lease: options.lease },
+            status: self.status.clone(),
+            variables,
+            keeper: KeeperPlan { directory, lease: options.lease },
         })
     }
 
@@ -264,14 +272,13 @@ impl DaytonaSandboxBuilder {
                 ("an option of a new sandbox", set),
             ],
         )?;
-        if name.is_empty() {
-            return Err(Error::new(ErrorKind::InvalidArgument, "invalid sandbox to attach to: the name is empty"));
-        }
+        check_name(name)?;
         Ok(name.to_owned())
     }
 
     fn new_sandbox(&self, variables: &BTreeMap<String, String>) -> Result<CreateSandbox> {
         let mut request = self.request.clone();
+        request.name.as_deref().map_or(Ok(()), check_name)?;
         request.env.clone_from(variables);
         let options = &self.options;
         if let Some(image) = &self.image {
@@ -319,6 +326,17 @@ impl fmt::Debug for DaytonaSandboxBuilder {
             .field("mode", &self.mode)
             .finish_non_exhaustive()
     }
+}
+
+/// Refuses a name that cannot be a part of an address of the API.
+fn check_name(name: &str) -> Result<()> {
+    let is_name =
+        !matches!(name, "" | "." | "..") && !name.contains(|letter: char| letter == '/' || letter.is_control());
+    if is_name {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::InvalidArgument, format!("invalid name of a Daytona sandbox `{}`", name.escape_debug()))
+        .hint("use letters, digits and `-`"))
 }
 
 /// Returns whole minutes, rounded up: a time that is set must not become zero, which has another meaning.
@@ -392,7 +410,10 @@ mod tests {
             (builder().image("a").snapshot("b"), "`snapshot` is not supported with `image`"),
             (builder().attach("a").image("b"), "`image` is not supported with `attach`"),
             (builder().attach("a").snapshot("b"), "an option of a new sandbox"),
-            (builder().attach(""), "the name is empty"),
+            (builder().attach(""), "invalid name of a Daytona sandbox ``"),
+            (builder().attach(".."), "invalid name of a Daytona sandbox `..`"),
+            (builder().name("a/b"), "invalid name of a Daytona sandbox `a/b`"),
+            (builder().name("a\n"), "invalid name of a Daytona sandbox `a\\n`"),
             (builder().root("/x"), "`root` is not supported with a Daytona sandbox"),
             (builder().network(Network::None).allow_network("10.0.0.0/8"), "`allow_network`"),
             (DaytonaSandbox::builder(), "requires an API key"),
@@ -402,6 +423,14 @@ mod tests {
             let error = built.check().unwrap_err();
             assert!(error.sentence().contains(says), "{error}");
         }
-        assert!(!format!("{:?}", builder()).contains("dtn_key"));
+    }
+
+    #[test]
+    fn neither_the_key_nor_a_value_of_a_variable_is_shown() {
+        let secret = || builder().env("TOKEN", "s3cret");
+        for built in [secret().build().unwrap(), secret().attach("mine").build().unwrap()] {
+            let shown = format!("{:?} {built:?}", secret());
+            assert!(!shown.contains("dtn_key") && !shown.contains("s3cret"), "{shown}");
+        }
     }
 }

@@ -2,6 +2,8 @@
 //! started anew.
 
 use std::{
+    collections::BTreeMap,
+    fmt,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -18,6 +20,7 @@ use workden_core::{Error, ErrorKind, Result, Sandbox, limits, sandbox::Isolation
 use workden_wire::RemoteSandbox;
 
 use super::{
+    DaytonaStatus,
     api::{Api, CreateSandbox, SandboxInfo, SandboxState, Toolbox},
     keeper_setup::{self, KeeperPlan, NoKeeper},
     lifecycle, report,
@@ -59,13 +62,24 @@ pub(super) enum SandboxChoice {
 }
 
 /// How a sandbox is started and used.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct HostedPlan {
     pub(super) choice: SandboxChoice,
+    /// Of each command.
+    pub(super) variables: BTreeMap<String, String>,
     pub(super) mode: DaytonaMode,
     pub(super) start_time: Duration,
     pub(super) when_stopped: WhenStopped,
     pub(super) keeper: KeeperPlan,
+    /// Where to say what becomes known.
+    pub(super) status: DaytonaStatus,
+}
+
+impl fmt::Debug for HostedPlan {
+    /// Leaves out the values of variables.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostedPlan").field("choice", &self.choice).field("mode", &self.mode).finish_non_exhaustive()
+    }
 }
 
 /// One sandbox.
@@ -77,7 +91,7 @@ pub(super) struct HostedSandbox {
     made: OnceCell<Made>,
     /// The connection with which the sandbox was created, until it is taken.
     first: Mutex<Option<RemoteSandbox>>,
-    /// Why no keeper can run in it.
+    /// Why the toolbox is used.
     impossible: Mutex<Option<String>>,
     /// Wakes a start that is no longer wanted.
     unwanted: Notify,
@@ -104,7 +118,7 @@ impl HostedSandbox {
         self.made.get()
     }
 
-    /// Why no keeper can run in it.
+    /// Why the toolbox is used, unless the mode names it.
     pub(super) fn why_impossible(&self) -> Option<String> {
         self.impossible.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -145,7 +159,7 @@ impl HostedSandbox {
             // The first error is why it did not start.
             tracing::warn!(%error, "cannot delete a sandbox that did not start");
         }
-        ready
+        ready.inspect(|made| self.plan.status.set_names(&made.id, &made.name))
     }
 
     async fn created_or_found(&self) -> Result<(SandboxInfo, bool)> {
@@ -190,25 +204,26 @@ impl HostedSandbox {
         match connected {
             Ok(remote) => *self.first.lock().unwrap_or_else(PoisonError::into_inner) = Some(remote),
             // The toolbox is used instead.
-            Err(_) if self.why_impossible().is_some() && self.plan.mode == DaytonaMode::Automatic => {}
-            Err(error) => return Err(error),
+            Err(NoKeeper::Impossible(why)) if self.plan.mode == DaytonaMode::Automatic => {
+                tracing::info!(id = self.api.shown(&made.id), why, "no keeper is possible in the sandbox");
+                *self.impossible.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+            }
+            Err(no_keeper) => return Err(self.told(&made, no_keeper)),
         }
         Ok(made)
     }
 
-    async fn launched(&self, made: &Made) -> Result<RemoteSandbox> {
-        match keeper_setup::launch(&made.toolbox, &made.id, &self.keepers, &self.plan.keeper).await {
-            Ok(remote) => {
-                *self.impossible.lock().unwrap_or_else(PoisonError::into_inner) = None;
-                Ok(remote)
-            }
-            Err(NoKeeper::Failed(error)) => Err(error),
-            Err(NoKeeper::Impossible(why)) => {
-                tracing::info!(id = made.id, why, "no keeper is possible in the sandbox");
-                *self.impossible.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.clone());
+    async fn launched(&self, made: &Made) -> Result<RemoteSandbox, NoKeeper> {
+        keeper_setup::launch(&made.toolbox, &made.id, &self.keepers, &self.plan.keeper).await
+    }
+
+    fn told(&self, made: &Made, no_keeper: NoKeeper) -> Error {
+        match no_keeper {
+            NoKeeper::Failed(error) => error,
+            NoKeeper::Impossible(why) => {
                 let sentence =
                     format!("no keeper can run in the Daytona sandbox `{}`: {why}", self.api.shown(&made.id));
-                Err(Error::new(ErrorKind::Unsupported, sentence).hint("use the mode `toolbox`, or another snapshot"))
+                Error::new(ErrorKind::Unsupported, sentence).hint("use the mode `toolbox`, or another snapshot")
             }
         }
     }
@@ -250,7 +265,7 @@ impl Connector for HostedSandbox {
         if was_running && let Ok(remote) = keeper_setup::reach(&made.toolbox, &made.id).await {
             return Ok(remote);
         }
-        self.launched(made).await
+        self.launched(made).await.map_err(|no_keeper| self.told(made, no_keeper))
     }
 
     async fn look(&self) -> Result<()> {

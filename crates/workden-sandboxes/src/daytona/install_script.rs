@@ -10,7 +10,8 @@ const MARK: &str = "workden:";
 /// Prints the SHA-256 of a file. The keeper can do it where no program can.
 const CHECKSUM: &str = r#"sum() { { sha256sum "$1" 2>/dev/null || "$1" checksum; } | cut -d' ' -f1; }"#;
 
-/// Returns the script that looks for a keeper, and for places to put one, and makes the work directory.
+/// Returns the script that looks for a keeper, and for places to put one, and makes the work directory. It removes
+/// uploads that were not finished.
 pub(super) fn look(keepers: &[KeeperFile], directory: &str) -> String {
     let cases: String =
         keepers.iter().map(|keeper| format!("{}) hash={} ;; ", keeper.machine(), keeper.hash)).collect();
@@ -24,6 +25,7 @@ case $machine in {cases}esac
 echo "{MARK}machine $machine"
 for place in "${{HOME:-/nowhere}}/.workden" "/tmp/.workden-$(id -u)" "/var/tmp/.workden-$(id -u)" "/dev/shm/.workden-$(id -u)"; do
   mkdir -p -m 700 -- "$place" 2>/dev/null
+  find "$place" -name 'part-*' -mmin +60 -exec rm -f -- {{}} + 2>/dev/null
   if [ -x "$place/keeper-$hash" ] && [ "$(sum "$place/keeper-$hash")" = "$hash" ]; then
     echo "{MARK}keeper $place/keeper-$hash"; exit 0
   fi
@@ -125,6 +127,13 @@ mod tests {
         assert_eq!(outcome(&said(home, &install)), Ok(()));
         let found = Found::parse(&said(home, &look)).unwrap();
         assert_eq!(found.keeper, Some(at.to_str().unwrap().to_owned()));
+        // An upload that another process has just begun stays, and an old one goes.
+        let (old, new) = (place.join("part-old"), place.join("part-new"));
+        let hours_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 3600);
+        std::fs::File::create(&old).unwrap().set_modified(hours_ago).unwrap();
+        std::fs::write(&new, "").unwrap();
+        said(home, &look);
+        assert!(new.exists() && !old.exists());
         // A file that was changed is not used.
         std::fs::write(&at, "#!/bin/sh\n").unwrap();
         assert_eq!(Found::parse(&said(home, &look)).unwrap().keeper, None);

@@ -9,7 +9,7 @@ use std::{
 };
 
 use tokio::time::{sleep, timeout};
-use workden_core::{Error, ErrorKind, Result};
+use workden_core::{Error, ErrorKind, VirtualPath};
 use workden_wire::{Launch, LaunchTarget, Lifetime, PROTOCOL, PortAccess, RemoteSandbox, challenge};
 
 use super::{
@@ -31,12 +31,11 @@ const SCRIPT_TIME: Duration = Duration::from_secs(60);
 /// The pause between two attempts to reach a new keeper.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What a keeper is launched with.
+/// What a keeper is launched with. It serves every client of the sandbox; what differs between them is in their calls.
 #[derive(Clone, Debug)]
 pub(super) struct KeeperPlan {
     /// Where commands start.
-    pub(super) directory: String,
-    pub(super) variables: BTreeMap<String, String>,
+    pub(super) directory: VirtualPath,
     /// How long it lives without a connection; `None` as long as the sandbox.
     pub(super) lease: Option<Duration>,
 }
@@ -53,7 +52,7 @@ pub(super) enum NoKeeper {
 impl From<Failure> for NoKeeper {
     /// What the service refuses for good is impossible.
     fn from(failure: Failure) -> Self {
-        let is_refusal = [403, 404, 405, 501].into_iter().any(|status| failure.is(status));
+        let is_refusal = failure.is(403) || failure.is(404) || failure.error.kind() == ErrorKind::Unsupported;
         match is_refusal {
             true => Self::Impossible(failure.error.sentence().to_owned()),
             false => Self::Failed(failure.error),
@@ -68,12 +67,13 @@ impl From<Error> for NoKeeper {
 }
 
 /// Connects to the keeper that runs in a sandbox.
-pub(super) async fn reach(toolbox: &Toolbox, id: &str) -> Result<RemoteSandbox> {
+pub(super) async fn reach(toolbox: &Toolbox, id: &str) -> Result<RemoteSandbox, NoKeeper> {
     let mut why = None;
     for port in PORTS {
         match timeout(CONNECT_TIME, reach_at(toolbox, id, port)).await {
             Ok(Ok(remote)) => return Ok(remote),
-            Ok(Err(error)) => {
+            Ok(Err(impossible @ NoKeeper::Impossible(_))) => return Err(impossible),
+            Ok(Err(NoKeeper::Failed(error))) => {
                 tracing::debug!(id, port, %error, "keeper not reached");
                 why.get_or_insert(error);
             }
@@ -83,13 +83,14 @@ pub(super) async fn reach(toolbox: &Toolbox, id: &str) -> Result<RemoteSandbox> 
             }
         }
     }
-    Err(why.unwrap_or_else(|| Error::new(ErrorKind::Unreachable, "the keeper has no port")))
+    Err(NoKeeper::Failed(why.unwrap_or_else(|| Error::new(ErrorKind::Unreachable, "the keeper has no port"))))
 }
 
-async fn reach_at(toolbox: &Toolbox, id: &str, port: u16) -> Result<RemoteSandbox> {
-    let mut stream = toolbox.api.open_port(id, port).await?;
+async fn reach_at(toolbox: &Toolbox, id: &str, port: u16) -> Result<RemoteSandbox, NoKeeper> {
+    let link = toolbox.api.preview(id, port).await?;
+    let mut stream = toolbox.api.open_port(&link).await?;
     challenge(&mut stream, &toolbox.api.key().secret_of(id), &port.to_string()).await?;
-    RemoteSandbox::connect(stream, None).await
+    Ok(RemoteSandbox::connect(stream, None).await?)
 }
 
 /// Starts a new keeper in a sandbox, in the place of any other, and connects to it.
@@ -114,9 +115,9 @@ pub(super) async fn launch(
 }
 
 /// Puts the keeper into the sandbox, unless it is there, and returns its path.
-async fn install(toolbox: &Toolbox, keepers: &ContainerKeepers, directory: &str) -> Result<String, NoKeeper> {
+async fn install(toolbox: &Toolbox, keepers: &ContainerKeepers, directory: &VirtualPath) -> Result<String, NoKeeper> {
     let keepers = keepers.read_all().await.map_err(|error| NoKeeper::Impossible(error.sentence().to_owned()))?;
-    let script = install_script::look(&keepers, directory);
+    let script = install_script::look(&keepers, directory.as_str());
     let found = install_script::Found::parse(&run(toolbox, &script).await?).map_err(NoKeeper::Impossible)?;
     if let Some(there) = found.keeper {
         return Ok(there);
@@ -161,10 +162,7 @@ async fn start(
     let command = toolbox.start_command(session, &format!("{} serve{ports}", install_script::quoted(program))).await?;
     let launch = Launch {
         protocol: PROTOCOL,
-        target: LaunchTarget::Container {
-            directory: plan.directory.clone().into(),
-            environment: plan.variables.clone(),
-        },
+        target: LaunchTarget::Container { directory: plan.directory.as_str().into(), environment: BTreeMap::new() },
         lifetime: Lifetime::Port(PortAccess { ttl: plan.lease, secret: toolbox.api.key().secret_of(id).to_digits() }),
     };
     let line = serde_json::to_string(&launch)
@@ -183,16 +181,18 @@ async fn start(
     loop {
         let why = match reach(toolbox, id).await {
             Ok(remote) => return Ok(remote),
-            Err(error) => error,
+            Err(impossible @ NoKeeper::Impossible(_)) => return Err(impossible),
+            Err(NoKeeper::Failed(why)) => why,
         };
         if let Some(why) = exited(toolbox, session, &command).await? {
             return Err(NoKeeper::Impossible(why));
         }
-        if why.kind() == ErrorKind::Unsupported {
-            return Err(NoKeeper::Impossible(why.sentence().to_owned()));
-        }
         if began.elapsed() >= START_TIME {
-            return Err(NoKeeper::Failed(why));
+            // Until then an older keeper or another server may have answered at the first port.
+            return Err(match why.kind() {
+                ErrorKind::Unsupported => NoKeeper::Impossible(why.sentence().to_owned()),
+                _ => NoKeeper::Failed(why),
+            });
         }
         sleep(jittered(PAUSE)).await;
     }

@@ -102,7 +102,7 @@ impl Launcher for DaytonaLauncher {
 
     async fn assign(&self, spare: Launched, session: &SessionId) -> Result<Launched> {
         let info = self.api.get(&spare.name).await?;
-        let info = info.ok_or_else(|| lifecycle::gone(&spare.name, "it was deleted"))?;
+        let info = info.ok_or_else(|| lifecycle::gone(&self.api, &spare.name, "it was deleted"))?;
         let mut all = info.labels.unwrap_or_default();
         all.insert(labels::SESSION.to_owned(), session.as_str().to_owned());
         self.api.set_labels(&spare.name, &all).await?;

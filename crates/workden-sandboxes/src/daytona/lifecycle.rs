@@ -81,7 +81,7 @@ pub(super) async fn running(api: &Api, mut info: SandboxInfo, most: Duration) ->
         match info.state() {
             SandboxState::Started => return Ok(info),
             SandboxState::Error | SandboxState::BuildFailed => return Err(failed(api, &info)),
-            SandboxState::Destroying | SandboxState::Destroyed => return Err(gone(&info.id, "it was deleted")),
+            SandboxState::Destroying | SandboxState::Destroyed => return Err(gone(api, &info.id, "it was deleted")),
             SandboxState::Stopped | SandboxState::Archived | SandboxState::Paused => match api.start(&info.id).await {
                 // It changes its state at this moment.
                 Err(failure) if failure.is(409) => {}
@@ -99,7 +99,7 @@ pub(super) async fn running(api: &Api, mut info: SandboxInfo, most: Duration) ->
         };
         sleep(jittered(pause).min(left)).await;
         pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
-        info = api.get(&info.id).await?.ok_or_else(|| gone(&info.id, "it was deleted while it started"))?;
+        info = api.get(&info.id).await?.ok_or_else(|| gone(api, &info.id, "it was deleted while it started"))?;
     }
 }
 
@@ -154,14 +154,14 @@ pub(super) async fn stop(api: &Api, id: &str) -> Result<()> {
 
 /// Returns why a sandbox does not answer; `Ok` when it runs, or can be started again.
 pub(super) async fn why_gone(api: &Api, id: &str) -> Result<SandboxInfo> {
-    let info = api.get(id).await?.ok_or_else(|| gone(id, "it was deleted"))?;
+    let info = api.get(id).await?.ok_or_else(|| gone(api, id, "it was deleted"))?;
     match info.state() {
         SandboxState::Started | SandboxState::Stopped | SandboxState::Archived | SandboxState::Paused => Ok(info),
         SandboxState::Error | SandboxState::BuildFailed => {
             let why = failed(api, &info);
             Err(Error::new(ErrorKind::Gone, why.sentence().to_owned()))
         }
-        SandboxState::Destroying | SandboxState::Destroyed => Err(gone(id, "it was deleted")),
+        SandboxState::Destroying | SandboxState::Destroyed => Err(gone(api, id, "it was deleted")),
         state => {
             let sentence = format!("the Daytona sandbox `{}` changes its state: {state:?}", api.shown(id));
             Err(Error::new(ErrorKind::Busy, sentence).hint("try again later"))
@@ -175,6 +175,7 @@ fn failed(api: &Api, info: &SandboxInfo) -> Error {
     Error::new(ErrorKind::Unsupported, sentence)
 }
 
-pub(super) fn gone(id: &str, why: &str) -> Error {
-    Error::new(ErrorKind::Gone, format!("the Daytona sandbox `{id}` is gone: {why}")).hint("create a new sandbox")
+pub(super) fn gone(api: &Api, id: &str, why: &str) -> Error {
+    let sentence = format!("the Daytona sandbox `{}` is gone: {why}", api.shown(id));
+    Error::new(ErrorKind::Gone, sentence).hint("create a new sandbox")
 }

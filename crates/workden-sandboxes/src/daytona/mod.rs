@@ -29,19 +29,24 @@ mod labels;
 mod launcher;
 mod lifecycle;
 mod report;
+mod status;
 mod toolbox_service;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 pub use builder::DaytonaSandboxBuilder;
 use hosted::HostedSandbox;
 pub use hosted::{DaytonaMode, WhenStopped};
 pub use launcher::DaytonaLauncher;
+pub use status::DaytonaStatus;
 use tokio::sync::OnceCell;
 use toolbox_service::ToolboxService;
-use workden_core::{Result, Sandbox};
+use workden_core::{
+    BackendExt, Result, Sandbox, VirtualPath, forward_backend, forward_sandbox,
+    sandbox::{ExecuteRequest, Executed, Job, JobRequest, Process, SpawnRequest},
+};
 
-use crate::{delegate, reconnecting::ReconnectingSandbox, served::ServedSandbox};
+use crate::{reconnecting::ReconnectingSandbox, served::ServedSandbox};
 
 /// A sandbox at Daytona. It starts when first needed, and ends when it is stopped. When it is dropped instead, it is
 /// deleted as soon as Daytona receives the request, or after its interval.
@@ -104,28 +109,79 @@ impl DaytonaSandbox {
         })
     }
 
+    /// Decides how files and commands are reached.
     async fn choose(&self) -> Result<Way> {
         let hosted = &self.kept.connector;
         let why = match hosted.plan.mode {
             DaytonaMode::Toolbox => "the mode `toolbox` was chosen".to_owned(),
-            DaytonaMode::Keeper => return self.kept.remote().await.map(|_| Way::Keeper),
-            DaytonaMode::Automatic => match self.kept.remote().await {
-                Ok(_) => return Ok(Way::Keeper),
+            DaytonaMode::Keeper | DaytonaMode::Automatic => match self.kept.remote().await {
+                Ok(remote) => {
+                    // The keeper of another process may have been started for another directory.
+                    if remote.directory_at_start() != self.work_dir() {
+                        remote.make_dir_path(self.work_dir()).await?;
+                    }
+                    hosted.plan.status.set_mode(DaytonaMode::Keeper);
+                    return Ok(Way::Keeper);
+                }
                 Err(error) => hosted.why_impossible().ok_or(error)?,
             },
         };
         let made = hosted.started().await?;
-        let service = ToolboxService::new(Arc::clone(hosted), made, why)?;
-        Ok(Way::Toolbox(Box::new(ServedSandbox::new(service))))
+        let served = ServedSandbox::new(ToolboxService::new(Arc::clone(hosted), made, why));
+        served.make_dir_path(self.work_dir()).await?;
+        hosted.plan.status.set_mode(DaytonaMode::Toolbox);
+        Ok(Way::Toolbox(Box::new(served)))
+    }
+
+    fn work_dir(&self) -> &VirtualPath {
+        &self.kept.connector.plan.keeper.directory
+    }
+
+    /// Completes a command with the options of this sandbox: neither a keeper that another process has started nor the
+    /// toolbox knows them.
+    fn complete(&self, directory: &mut Option<VirtualPath>, environment: &mut BTreeMap<String, String>) {
+        directory.get_or_insert_with(|| self.work_dir().clone());
+        for (name, value) in &self.kept.connector.plan.variables {
+            environment.entry(name.clone()).or_insert_with(|| value.clone());
+        }
     }
 }
 
-delegate!(DaytonaSandbox, |this| this.sandbox().await?, |answer| answer, {
-    async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
-        self.sandbox().await?.spawn(request).await
+forward_backend! {
+    impl[] for DaytonaSandbox;
+    looks: [|this| this.sandbox().await?, |answer| answer],
+    changes: [|this| this.sandbox().await?, |answer| answer],
+    host_files: own
+}
+
+forward_sandbox! {
+    impl[] for DaytonaSandbox;
+    looks: [|this| this.sandbox().await?, |answer| answer],
+    changes: [|this| this.sandbox().await?, |answer| answer],
+    forward: [jobs read_job kill_job usage isolation],
+    {
+        async fn execute(&self, request: &ExecuteRequest) -> Result<Executed> {
+            let mut request = request.clone();
+            self.complete(&mut request.directory, &mut request.environment);
+            self.sandbox().await?.execute(&request).await
+        }
+        async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
+            let mut request = request.clone();
+            self.complete(&mut request.directory, &mut request.environment);
+            self.sandbox().await?.spawn(&request).await
+        }
+        async fn start_job(&self, request: &JobRequest) -> Result<Job> {
+            let mut request = request.clone();
+            self.complete(&mut request.directory, &mut request.environment);
+            self.sandbox().await?.start_job(&request).await
+        }
+        async fn directory(&self) -> Result<VirtualPath> {
+            // A sandbox that has ended has none.
+            self.sandbox().await?.directory().await.map(|_| self.work_dir().clone())
+        }
+        async fn stop(&self) -> Result<()> {
+            self.kept.connector.give_up();
+            self.kept.end().await
+        }
     }
-    async fn stop(&self) -> Result<()> {
-        self.kept.connector.give_up();
-        self.kept.end().await
-    }
-});
+}

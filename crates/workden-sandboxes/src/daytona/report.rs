@@ -17,6 +17,7 @@ pub(super) fn of_toolbox(info: Option<&SandboxInfo>, why: &str) -> Isolation {
     let mut lacking = vec![
         format!("files and commands are served by Daytona's toolbox: {why}"),
         "a write is not atomic: a reader may see a part of it".to_owned(),
+        "links are followed: a rule about a path does not hold for a link that leads there".to_owned(),
         "the daemon in the sandbox is a process that commands can end or replace".to_owned(),
         "a command that daemonises outlives its time limit".to_owned(),
         "the walls around commands are Daytona's: workden cannot check them".to_owned(),

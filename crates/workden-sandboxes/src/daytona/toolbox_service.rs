@@ -3,13 +3,14 @@
 //! The daemon writes in place, follows links without telling, and merges the two outputs of a command.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
+use tokio::time::timeout;
 use workden_core::{
     Entry, EntryKind, Error, ErrorKind, IfExists, Link, NameForm, Result, Timestamp, VirtualPath, directory_entry,
     names,
@@ -18,7 +19,7 @@ use workden_core::{
 };
 
 use super::{
-    api::{Failure, FileInfo},
+    api::{Failure, FileInfo, Toolbox},
     hosted::{HostedSandbox, Made},
     lifecycle, report,
 };
@@ -26,6 +27,10 @@ use crate::served::{FileService, RanLine, quoted};
 
 /// Directories that are listed at the same time.
 const AT_ONCE: usize = 8;
+/// How long asking what became of the sandbox may take: the caller has waited for its own call already.
+const EXPLAIN_TIME: Duration = Duration::from_secs(5);
+/// Directories of the system that a search above them does not enter: they have no files of users, and many entries.
+const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// The most files and directories that one search looks at.
 const LOOKS: usize = 100_000;
 
@@ -38,12 +43,21 @@ pub(super) struct ToolboxService {
     /// Why there is no keeper.
     why: String,
     began: Instant,
+    /// When it was last used.
+    used: Mutex<Instant>,
 }
 
 impl ToolboxService {
-    pub(super) fn new(hosted: Arc<HostedSandbox>, made: Made, why: String) -> Result<Self> {
-        let work_dir = VirtualPath::parse(&hosted.plan.keeper.directory)?;
-        Ok(Self { hosted, made, work_dir, why, began: Instant::now() })
+    pub(super) fn new(hosted: Arc<HostedSandbox>, made: Made, why: String) -> Self {
+        let work_dir = hosted.plan.keeper.directory.clone();
+        let now = Instant::now();
+        Self { hosted, made, work_dir, why, began: now, used: Mutex::new(now) }
+    }
+
+    /// Returns the toolbox for a call, which is a use of the sandbox.
+    fn toolbox(&self) -> &Toolbox {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        &self.made.toolbox
     }
 
     /// Returns the error of a call about a file. When the service cannot be reached, it says what became of the sandbox.
@@ -63,17 +77,22 @@ impl ToolboxService {
 
     /// A file that is not there, or a sandbox that is not.
     async fn missing(&self, verb: &str, path: &VirtualPath) -> Error {
-        match lifecycle::why_gone(&self.hosted.api, &self.made.id).await {
-            Err(error) if error.kind() == ErrorKind::Gone => error,
+        match self.became().await {
+            Some(why) if why.kind() == ErrorKind::Gone => why,
             _ => Error::not_found(verb, path),
         }
     }
 
     async fn trouble(&self, error: Error) -> Error {
-        match lifecycle::why_gone(&self.hosted.api, &self.made.id).await {
-            Err(why) if matches!(why.kind(), ErrorKind::Gone | ErrorKind::Busy) => why,
+        match self.became().await {
+            Some(why) if matches!(why.kind(), ErrorKind::Gone | ErrorKind::Busy) => why,
             _ => error,
         }
+    }
+
+    /// Returns why the sandbox does not answer, if it is known soon.
+    async fn became(&self) -> Option<Error> {
+        timeout(EXPLAIN_TIME, lifecycle::why_gone(&self.hosted.api, &self.made.id)).await.ok()?.err()
     }
 
     fn entry_of(path: VirtualPath, info: &FileInfo) -> Option<Entry> {
@@ -94,6 +113,7 @@ impl ToolboxService {
     /// Lists all directories below one that may have a match.
     async fn walk(&self, at: &VirtualPath, enter: impl Fn(&VirtualPath) -> bool) -> Result<Vec<Entry>> {
         let (mut found, mut next) = (Vec::new(), vec![at.clone()]);
+        let is_entered = |path: &VirtualPath| !SYSTEM.contains(&path.as_str()) && enter(path);
         while !next.is_empty() {
             let listed = stream::iter(std::mem::take(&mut next)).map(async |directory| self.rows(&directory).await);
             let mut listed = listed.buffered(AT_ONCE);
@@ -104,7 +124,9 @@ impl ToolboxService {
                     rows => rows?,
                 };
                 next.extend(
-                    rows.iter().filter(|entry| entry.is_dir() && enter(&entry.path)).map(|entry| entry.path.clone()),
+                    rows.iter()
+                        .filter(|entry| entry.is_dir() && is_entered(&entry.path))
+                        .map(|entry| entry.path.clone()),
                 );
                 found.extend(rows);
             }
@@ -132,7 +154,7 @@ impl FileService for ToolboxService {
     }
 
     async fn rows(&self, directory: &VirtualPath) -> Result<Vec<Entry>> {
-        let listed = match self.made.toolbox.list(directory.as_str()).await {
+        let listed = match self.toolbox().list(directory.as_str()).await {
             Ok(listed) => listed,
             Err(failure) => return Err(self.refused("list", directory, failure).await),
         };
@@ -149,7 +171,7 @@ impl FileService for ToolboxService {
         if path.parent().is_none() {
             return Ok(directory_entry(path.clone()));
         }
-        match self.made.toolbox.info(path.as_str()).await {
+        match self.toolbox().info(path.as_str()).await {
             Ok(info) => Self::entry_of(path.clone(), &info).ok_or_else(|| Error::not_found(verb, path)),
             Err(failure) => Err(self.refused(verb, path, failure).await),
         }
@@ -166,14 +188,14 @@ impl FileService for ToolboxService {
                 return Err(Error::new(ErrorKind::NotRegular, sentence));
             }
         }
-        match self.made.toolbox.download(path.as_str()).await {
+        match self.toolbox().download(path.as_str()).await {
             Ok(content) => Ok(content),
             Err(failure) => Err(self.refused(verb, path, failure).await),
         }
     }
 
     async fn put(&self, path: &VirtualPath, content: Bytes) -> Result<()> {
-        match self.made.toolbox.upload(path.as_str(), &content).await {
+        match self.toolbox().upload(path.as_str(), &content).await {
             Ok(()) => Ok(()),
             Err(failure) => Err(self.refused("write", path, failure).await),
         }
@@ -190,7 +212,7 @@ impl FileService for ToolboxService {
             (Err(error), _) if error.kind() == ErrorKind::NotFound => {}
             (Err(error), _) => return Err(error),
         }
-        match self.made.toolbox.rename(from.as_str(), to.as_str()).await {
+        match self.toolbox().rename(from.as_str(), to.as_str()).await {
             Ok(()) => Ok(()),
             Err(failure) => Err(self.refused("move", from, failure).await),
         }
@@ -209,7 +231,10 @@ impl FileService for ToolboxService {
     async fn run(&self, line: &str, time: Duration) -> Result<RanLine> {
         // The line is on the input of the shell, where a command would read the rest of it.
         let line = format!("sh -c {} </dev/null", quoted(line));
-        match self.made.toolbox.execute(&line, None, time).await {
+        let ran = self.toolbox().execute(&line, None, time).await;
+        // It was in use until now.
+        self.toolbox();
+        match ran {
             Ok(Some((code, output))) => Ok(RanLine { output, ended: Ended::Exited(code), is_cut: false }),
             Ok(None) => Ok(RanLine { output: String::new(), ended: Ended::TimedOut, is_cut: false }),
             Err(failure) => Err(self.trouble(failure.error).await),
@@ -218,7 +243,8 @@ impl FileService for ToolboxService {
 
     async fn usage(&self) -> Result<Usage> {
         lifecycle::why_gone(&self.hosted.api, &self.made.id).await?;
-        Ok(Usage::default().age(self.began.elapsed()))
+        let idle = self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
+        Ok(Usage::default().age(self.began.elapsed()).idle(idle))
     }
 
     async fn isolation(&self) -> Result<Isolation> {

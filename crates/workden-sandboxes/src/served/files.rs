@@ -148,10 +148,7 @@ impl<S: FileService> Backend for ServedSandbox<S> {
         let most = request.deadline.min(limits::SEARCH_TIME);
         match tokio::time::timeout(most, search::grep(&self.service, &at.real, request)).await {
             Ok(found) => found,
-            Err(_) => {
-                let sentence = format!("search timed out after {} s", most.as_secs());
-                Err(Error::new(ErrorKind::TimedOut, sentence).hint("search in a smaller directory"))
-            }
+            Err(_) => Err(search::late(most)),
         }
     }
 

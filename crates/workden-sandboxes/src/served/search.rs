@@ -1,12 +1,13 @@
 //! Listing and searching. The server finds candidates; the rules of the request decide which of them are read and
 //! shown, and the search engine of all backends searches them.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
+use tokio::time::timeout;
 use workden_core::{
-    Backend, Completeness, Entry, Error, ErrorKind, Resolved, Result, VirtualPath,
+    Backend, Completeness, Entry, Error, ErrorKind, Resolved, Result, VirtualPath, limits,
     sandbox::Ended,
     search::{
         GlobKinds, GlobRequest, Globbed, GrepRequest, Grepped, LetterCase, ListRequest, Listing, Pattern, Skipped,
@@ -43,7 +44,8 @@ pub(super) async fn list(service: &impl FileService, at: &VirtualPath, request: 
 
 pub(super) async fn glob(service: &impl FileService, at: &VirtualPath, request: &GlobRequest) -> Result<Globbed> {
     let screen = WalkFilter::for_glob(request, at)?;
-    let found = service.find(at, &request.pattern).await?;
+    let most = request.deadline.min(limits::SEARCH_TIME);
+    let found = timeout(most, service.find(at, &request.pattern)).await.unwrap_or_else(|_| Err(late(most)))?;
     let (mut kept, mut skipped) = (TopEntries::new(request.keep), Skipped::default());
     let is_wanted = |entry: &Entry| !entry.is_dir() || request.kinds == GlobKinds::Everything;
     let found = found.into_iter().filter(is_wanted);
@@ -95,24 +97,44 @@ async fn candidates(service: &impl FileService, at: &VirtualPath, pattern: &Patt
         Syntax::Regex if is_common(&pattern.text) => ("E", pattern.text.as_str()),
         Syntax::Literal | Syntax::Regex => ("F", ""),
     };
-    let line = format!("grep -rsIl{case}{syntax} -e {} -- {}", quoted(text), quoted(at.as_str()));
-    let RanLine { output, ended, is_cut } = service.run(&line, FILES_TIME).await?;
+    let RanLine { output, ended, is_cut } =
+        service.run(&search_line(&format!("{case}{syntax}"), text, at), FILES_TIME).await?;
     if is_cut {
         return Err(Error::new(ErrorKind::TooLarge, format!("cannot search `{at}`: too many files match"))
             .hint("search in a smaller directory, or use a command"));
     }
     if ended == Ended::TimedOut {
-        let sentence = format!("search timed out after {} s", FILES_TIME.as_secs());
-        return Err(Error::new(ErrorKind::TimedOut, sentence).hint("search in a smaller directory"));
+        return Err(late(FILES_TIME));
     }
     if ended == Ended::Exited(127) {
-        return Err(Error::new(ErrorKind::Unsupported, format!("cannot search `{at}`: the image has no `grep`")));
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("cannot search `{at}`: the image has no `grep` or no `find`"),
+        ));
     }
     if output.is_empty() {
         // `grep` says the same of a directory without a match and of one that does not exist.
         service.entry("search", at).await?;
     }
     Ok(output.lines().filter_map(|line| VirtualPath::parse(line).ok()).filter(|file| file.is_within(at)).collect())
+}
+
+/// Says that a search was not finished.
+pub(super) fn late(most: Duration) -> Error {
+    Error::new(ErrorKind::TimedOut, format!("search timed out after {} s", most.as_secs()))
+        .hint("search in a smaller directory")
+}
+
+/// Returns the line that lists the files with this text. Only regular files: a link leads elsewhere, and a FIFO would
+/// block. A file whose path has the end of a line would be listed as two.
+fn search_line(options: &str, text: &str, at: &VirtualPath) -> String {
+    // Directories of the system, whose files have no end.
+    let pruned = if at.is_root() { "\\( -path /proc -o -path /sys -o -path /dev \\) -prune -o " } else { "" };
+    let (text, at) = (quoted(text), quoted(at.as_str()));
+    format!(
+        "command -v find >/dev/null && command -v grep >/dev/null || exit 127\n\
+         find -H {at} {pruned}-type f ! -path '*\n*' -exec grep -sIl{options} -e {text} -- {{}} + 2>/dev/null"
+    )
 }
 
 /// Whether a regular expression means the same to `grep -E`: no classes of letters, no groups with options.
@@ -130,6 +152,25 @@ fn is_shown(screen: &WalkFilter, at: &VirtualPath, path: &VirtualPath, is_dir: b
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_regular_files_of_the_tree_are_candidates() {
+        let tree = tempfile::tempdir().unwrap();
+        let at = tree.path().join("it's");
+        std::fs::create_dir_all(at.join("sub")).unwrap();
+        let write = |name| std::fs::write(at.join(name), "needle\n").unwrap();
+        std::fs::create_dir_all(at.join("odd\n/etc")).unwrap();
+        ["a", "sub/b c", "odd\n/etc/passwd"].map(write);
+        std::fs::write(tree.path().join("secret"), "needle\n").unwrap();
+        std::os::unix::fs::symlink(tree.path().join("secret"), at.join("link")).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, at.join("fifo"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        let line = search_line("F", "needle", &VirtualPath::parse(at.to_str().unwrap()).unwrap());
+        let done = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();
+        let said = String::from_utf8(done.stdout).unwrap();
+        let mut found: Vec<&str> = said.lines().collect();
+        found.sort_unstable();
+        assert_eq!(found, [at.join("a").to_str().unwrap(), at.join("sub/b c").to_str().unwrap()]);
+    }
 
     #[test]
     fn only_plain_expressions_are_left_to_grep() {

@@ -94,8 +94,7 @@ impl Api {
             }
         };
         // Every call to it carries the key.
-        let is_safe = url.starts_with("https://") || self.url.starts_with("http://") && url.starts_with("http://");
-        if is_safe {
+        if self.is_safe(&url) {
             return Ok(format!("{}/{}", url.trim_end_matches('/'), escaped(&info.id)));
         }
         let sentence =
@@ -106,7 +105,16 @@ impl Api {
     /// Returns the address of a port of a sandbox.
     pub(crate) async fn preview(&self, id: &str, port: u16) -> Result<PreviewLink, Failure> {
         let path = format!("/sandbox/{}/ports/{port}/preview-url", escaped(id));
-        self.parsed(self.control("find the address of the keeper's port", Method::GET, &path)).await
+        let link: PreviewLink =
+            self.parsed(self.control("find the address of the keeper's port", Method::GET, &path)).await?;
+        if self.is_safe(&link.url) {
+            return Ok(link);
+        }
+        let sentence = format!(
+            "invalid address of the keeper's port `{}`: calls would be sent unencrypted",
+            self.shown(&link.url)
+        );
+        Err(Error::new(ErrorKind::Unsupported, sentence).into())
     }
 
     async fn order(&self, verb: &str, method: Method, id: &str, then: &str) -> Result<(), Failure> {

@@ -41,6 +41,13 @@ impl Failure {
     }
 }
 
+impl From<Error> for Failure {
+    /// The service may have done anything.
+    fn from(error: Error) -> Self {
+        Self { error, progress: Progress::PartOfAnswer }
+    }
+}
+
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         failure.error

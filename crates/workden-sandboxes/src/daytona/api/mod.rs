@@ -26,7 +26,7 @@ pub(crate) use self::{
     http::jittered,
     key::ApiKey,
     toolbox::Toolbox,
-    types::{BuildInfo, CreateSandbox, FileInfo, SandboxInfo, SandboxState, VolumeMount},
+    types::{BuildInfo, CreateSandbox, FileInfo, PreviewLink, SandboxInfo, SandboxState, VolumeMount},
 };
 
 /// The address of the service, unless another is set.
@@ -68,17 +68,24 @@ impl Api {
         self.http.key.shown(text)
     }
 
+    /// Whether calls to this address are encrypted, or as little as those to the API.
+    fn is_safe(&self, url: &str) -> bool {
+        url.starts_with("https://") || self.url.starts_with("http://") && url.starts_with("http://")
+    }
+
     /// Opens a WebSocket to a port inside a sandbox. Any process there could listen, so the key is not sent.
-    pub(crate) async fn open_port(&self, id: &str, port: u16) -> Result<MessageStream<Box<dyn NetStream>>> {
-        let link = self.preview(id, port).await?;
-        let unreachable = |why: &str| {
-            Error::new(
-                ErrorKind::Unreachable,
-                format!("port {port} of the sandbox cannot be reached: {}", self.shown(why)),
-            )
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where the proxy answers, and opens no WebSocket.
+    pub(crate) async fn open_port(&self, link: &PreviewLink) -> Result<MessageStream<Box<dyn NetStream>>> {
+        let failed = |kind: ErrorKind, why: &str| {
+            Error::new(kind, format!("the keeper's port cannot be reached: {}", self.shown(why)))
         };
-        let address: Uri = link.url.parse().map_err(|_| unreachable("invalid address of the port"))?;
-        let authority = address.authority().ok_or_else(|| unreachable("invalid address of the port"))?;
+        let unreachable = |why: &str| failed(ErrorKind::Unreachable, why);
+        let invalid = || failed(ErrorKind::Unsupported, "invalid address of the port");
+        let address: Uri = link.url.parse().map_err(|_| invalid())?;
+        let authority = address.authority().ok_or_else(invalid)?;
         let mut request = Request::builder()
             .uri(link.url.replacen("http", "ws", 1))
             .header(header::HOST, authority.as_str())
@@ -89,16 +96,24 @@ impl Api {
         if let Some(token) = &link.token {
             request = request.header(PREVIEW_TOKEN, token);
         }
-        let request = request.body(()).map_err(|_| unreachable("invalid address or token of the port"))?;
+        let request = request.body(()).map_err(|_| invalid())?;
         let stream = self.http.dialer.dial(&address).await.map_err(|error| unreachable(&error.to_string()))?;
         MessageStream::connect(request, stream).await.map_err(|refused| match refused {
-            Ok(answer) => unreachable(&format!("HTTP {}", answer.status().as_u16())),
+            Ok(answer) => {
+                let status = answer.status().as_u16();
+                let is_silent = matches!(status, 429 | 500 | 502..=504);
+                let kind = if is_silent { ErrorKind::Unreachable } else { ErrorKind::Unsupported };
+                failed(kind, &format!("HTTP {status}"))
+            }
             Err(error) => unreachable(&error.to_string()),
         })
     }
 }
 
-/// Escapes a segment of a path, or a value of a query.
+/// Escapes a segment of a path, or a value of a query. No segment is `.` or `..`, which servers resolve.
 fn escaped(text: &str) -> String {
-    utf8_percent_encode(text, PLAIN).to_string()
+    match text {
+        "." | ".." => text.replace('.', "%2E"),
+        text => utf8_percent_encode(text, PLAIN).to_string(),
+    }
 }

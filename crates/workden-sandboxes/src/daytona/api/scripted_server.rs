@@ -187,6 +187,32 @@ async fn a_toolbox_that_is_not_encrypted_does_not_get_the_key_of_one_that_is() {
     assert_eq!(url, "https://elsewhere.example/toolbox/a%20b");
 }
 
+#[tokio::test]
+async fn the_port_of_a_sandbox_is_as_encrypted_as_the_api() {
+    let server = Scripted::start(vec![Then::Say(200, "", r#"{"url":"ftp://x/","token":"t"}"#)]).await;
+    let refused = server.api.preview("1", 7).await.err().unwrap();
+    assert_eq!(refused.error.kind(), ErrorKind::Unsupported, "{}", refused.error);
+    for (api, url, is_safe) in [
+        ("http://a/", "http://b/", true),
+        ("http://a/", "https://b/", true),
+        ("https://a/", "https://b/", true),
+        ("https://a/", "http://b/", false),
+    ] {
+        let api = Api::new(ApiKey::new(KEY).unwrap(), api).unwrap();
+        assert_eq!(api.is_safe(url), is_safe, "{api:?} {url}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_of_dots_stays_one_segment() {
+    let server = Scripted::start(vec![SANDBOX]).await;
+    for (name, path) in [("..", "/api/sandbox/%2E%2E"), (".", "/api/sandbox/%2E"), ("a.b", "/api/sandbox/a.b")] {
+        server.api.get(name).await.unwrap();
+        let asked = server.asked.lock().unwrap().pop().unwrap();
+        assert!(asked.starts_with(&format!("GET {path} HTTP/1.1\r\n")), "{asked}");
+    }
+}
+
 #[test]
 fn an_address_that_is_none_is_refused() {
     for url in ["", "app.daytona.io", "ftp://a/b", "https://", "https://a/?b=c"] {

@@ -51,7 +51,7 @@ impl Toolbox {
         // It changes nothing, so that any failure may be followed by another attempt.
         let answer = self.api.http.call(Call { limits: CallLimits::FILES, repeat: Repeat::Harmless, ..call }).await?;
         let kind = answer.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        match multipart::download(kind, &answer.body).map_err(unanswered)? {
+        match multipart::download(kind, &answer.body)? {
             Part::File(content) => Ok(content),
             Part::Refusal(why) => {
                 let status = serde_json::from_slice::<serde_json::Value>(&why).ok();
@@ -65,7 +65,7 @@ impl Toolbox {
 
     /// Writes a file in place, and makes its directories.
     pub(crate) async fn upload(&self, path: &str, content: &[u8]) -> Result<(), Failure> {
-        let payload = multipart::upload(path, content).map_err(unanswered)?;
+        let payload = multipart::upload(path, content)?;
         let call = self.call("write a file", Method::POST, "/files/bulk-upload", CallLimits::CONTROL);
         let limits = CallLimits { time: UPLOAD_TIME, ..CallLimits::CONTROL };
         // Writing the same once more changes nothing.
@@ -74,7 +74,9 @@ impl Toolbox {
 
     pub(crate) async fn rename(&self, from: &str, to: &str) -> Result<(), Failure> {
         let path = format!("/files/move?source={}&destination={}", escaped(from), escaped(to));
-        self.api.http.call(self.call("move a file", Method::POST, &path, CallLimits::FILES)).await.map(drop)
+        // Once more, it would not find the file that it has moved.
+        let call = self.call("move a file", Method::POST, &path, CallLimits::FILES);
+        self.api.http.call(Call { repeat: Repeat::Unconnected, ..call }).await.map(drop)
     }
 
     /// Runs a line on the input of a shell. Returns the exit code and both outputs in one; `None` when it timed out.
@@ -93,7 +95,7 @@ impl Toolbox {
             Ok(ExecuteAnswer { exit_code: Some(code), result }) => Ok(Some((code, result.unwrap_or_default()))),
             Ok(_) => {
                 let sentence = "cannot run a command: invalid answer of Daytona: no exit code";
-                Err(unanswered(Error::new(ErrorKind::Io, sentence)))
+                Err(Error::new(ErrorKind::Io, sentence).into())
             }
             Err(failure) if failure.is(408) => Ok(None),
             Err(failure) => Err(failure),
@@ -132,7 +134,7 @@ impl Toolbox {
         let started: StartedCommand = self.api.parsed(Call { repeat: Repeat::Unconnected, ..call }).await?;
         started.cmd_id.ok_or_else(|| {
             let sentence = "cannot start a command in a session: invalid answer of Daytona: no id";
-            unanswered(Error::new(ErrorKind::Io, sentence))
+            Error::new(ErrorKind::Io, sentence).into()
         })
     }
 
@@ -163,7 +165,7 @@ impl Toolbox {
     }
 
     fn post<'a>(&self, what: &'a str, path: &str, value: &impl Serialize) -> Result<Call<'a>, Failure> {
-        let payload = Payload::json(value).map_err(unanswered)?;
+        let payload = Payload::json(value)?;
         Ok(Call { payload, ..self.call(what, Method::POST, path, CallLimits::CONTROL) })
     }
 
@@ -175,8 +177,4 @@ impl Toolbox {
 
 fn command_path(session: &str, command: &str) -> String {
     format!("/process/session/{}/command/{}", escaped(session), escaped(command))
-}
-
-fn unanswered(error: Error) -> Failure {
-    Failure { error, progress: failure::Progress::PartOfAnswer }
 }

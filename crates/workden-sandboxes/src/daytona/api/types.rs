@@ -1,12 +1,12 @@
 //! The shapes of API v0. Fields that workden does not use are left out, and every other field may be missing or null:
 //! servers of different ages answer.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
 /// What a new sandbox is made of.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CreateSandbox {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,6 +44,17 @@ pub(crate) struct CreateSandbox {
     pub(crate) network_allow_list: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) volumes: Vec<VolumeMount>,
+}
+
+impl fmt::Debug for CreateSandbox {
+    /// Leaves out the values of variables.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CreateSandbox")
+            .field("name", &self.name)
+            .field("snapshot", &self.snapshot)
+            .field("build_info", &self.build_info)
+            .finish_non_exhaustive()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
