@@ -78,14 +78,24 @@ impl DaytonaArguments {
         net: Option<&Net>,
         options: &CommandOptions,
     ) -> Result<DaytonaSandboxBuilder> {
+        let sandbox = self.unchecked_sandbox(container, net, options)?;
+        sandbox.check()?;
+        Ok(sandbox)
+    }
+
+    /// Returns the builder of a sandbox.
+    pub(crate) fn unchecked_sandbox(
+        &self,
+        container: &ContainerArguments,
+        net: Option<&Net>,
+        options: &CommandOptions,
+    ) -> Result<DaytonaSandboxBuilder> {
         let network = DaytonaSpec::network(net.map(ToString::to_string).as_deref())?;
         let mut sandbox = self.spec().set(DaytonaSandbox::builder(), &HostEnvironment::from_process());
         if let Some(image) = &container.image {
             sandbox = sandbox.image(image);
         }
-        let sandbox = sandbox.network(network).with(|changed| options.set(changed));
-        sandbox.check()?;
-        Ok(sandbox)
+        Ok(sandbox.network(network).with(|changed| options.set(changed)))
     }
 }
 

@@ -96,7 +96,8 @@ enum Command {
     /// Check which isolation this machine supports and how to enable the rest.
     ///
     /// Starts a sandbox, runs a program in it, and then checks each part. It leaves nothing behind and changes
-    /// nothing on the machine. With `--sandbox kubernetes` it checks a cluster instead.
+    /// nothing on the machine. With `--sandbox kubernetes` it checks a cluster instead, and with `--sandbox daytona` an
+    /// account.
     #[command(after_help = doctor::AFTER_HELP)]
     Doctor(Box<doctor::DoctorArguments>),
     /// Ask a policy for its verdicts, without doing anything.

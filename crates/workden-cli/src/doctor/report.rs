@@ -1,4 +1,4 @@
-//! The report about a machine or a cluster, as text and as JSON.
+//! The report about a machine, a cluster or an account, as text and as JSON.
 //!
 //! Styles are always written; the output stream strips them where it shows no colours.
 
@@ -15,14 +15,26 @@ const WORKS: Style = AnsiColor::Green.on_default();
 const LACKING: Style = AnsiColor::Red.on_default().bold();
 const MEND: Style = AnsiColor::Yellow.on_default();
 
-/// The report about a machine or a cluster.
+/// The report about a machine, a cluster or an account.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
+    #[serde(skip)]
+    subject: Subject,
     pub(super) verdict: Verdict,
     findings: Vec<Finding>,
     /// Of a machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     landlock_level: Option<LandlockLevel>,
+}
+
+/// What was checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    Machine,
+    #[cfg(feature = "kubernetes")]
+    Cluster,
+    #[cfg(feature = "daytona")]
+    Account,
 }
 
 /// The level that must be requested by name: what it needs, and what it lacks.
@@ -48,12 +60,20 @@ pub(super) enum Verdict {
 }
 
 /// The groups of findings about a cluster.
+#[cfg(feature = "kubernetes")]
 const OF_CLUSTER: [(Need, &str); 5] = [
     (Need::Sandbox, "Sandboxes: the cluster, the namespace, and the permissions to start a pod"),
     (Need::Sessions, "Sessions: permissions to share a pod with other processes"),
     (Need::Wall, "More walls: a sandbox is safer with them"),
     (Need::Limits, "Limits: how much all sandboxes together may use"),
     (Need::Optional, "Optional: faster ways to a pod, and better messages"),
+];
+
+/// The groups of findings about an account.
+#[cfg(feature = "daytona")]
+const OF_ACCOUNT: [(Need, &str); 2] = [
+    (Need::Sandbox, "Sandboxes: the API, the key, and the permissions to create and delete a sandbox"),
+    (Need::Optional, "Optional: without a keeper, Daytona's toolbox serves files and commands"),
 ];
 
 /// The groups of findings about a machine, each with a heading that says what is lost without them.
@@ -65,10 +85,21 @@ const OF_MACHINE: [(Need, &str); 4] = [
 ];
 
 impl Report {
-    /// Returns the report about a cluster. Every finding that a sandbox needs must work, or be unknown; optional ones
-    /// do not count.
+    /// Returns the report about a cluster.
     #[cfg(feature = "kubernetes")]
     pub(super) fn of_cluster(findings: Vec<Finding>) -> Self {
+        Self::elsewhere(Subject::Cluster, findings)
+    }
+
+    /// Returns the report about an account.
+    #[cfg(feature = "daytona")]
+    pub(super) fn of_account(findings: Vec<Finding>) -> Self {
+        Self::elsewhere(Subject::Account, findings)
+    }
+
+    /// Every finding that a sandbox needs must work, or be unknown; optional ones do not count.
+    #[cfg(any(feature = "daytona", feature = "kubernetes"))]
+    fn elsewhere(subject: Subject, findings: Vec<Finding>) -> Self {
         let mut counted = findings.iter().filter(|finding| finding.need != Need::Optional);
         let has_sandbox = !findings.iter().any(|finding| finding.need == Need::Sandbox && finding.is_lacking());
         let verdict = match (has_sandbox, counted.any(Finding::is_lacking)) {
@@ -76,7 +107,7 @@ impl Report {
             (true, true) => Verdict::Partial,
             (true, false) => Verdict::Full,
         };
-        Self { verdict, findings, landlock_level: None }
+        Self { subject, verdict, findings, landlock_level: None }
     }
 
     pub(super) fn of(findings: Vec<Finding>) -> Self {
@@ -94,7 +125,7 @@ impl Report {
             needed: LANDLOCK_LEVEL_VERSION,
             lacks: LANDLOCK_LEVEL_LACKS.into(),
         });
-        Self { verdict, findings, landlock_level }
+        Self { subject: Subject::Machine, verdict, findings, landlock_level }
     }
 
     fn has_landlock_level(&self) -> bool {
@@ -104,16 +135,40 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_machine = self.landlock_level.is_some();
-        let verdict = match (self.verdict, is_machine) {
-            (Verdict::Full, true) => "This machine isolates commands, with every wall and every limit.",
-            (Verdict::Partial, true) => "This machine isolates commands, but something is missing.",
-            (Verdict::None, true) => "This machine does not isolate commands: `workden run` refuses to start.",
-            (Verdict::Full, false) => "This cluster runs sandboxes, and nothing is missing.",
-            (Verdict::Partial, false) => "This cluster runs sandboxes, but something is missing.",
-            (Verdict::None, false) => "This cluster does not run sandboxes.",
+        let (verdicts, levels) = match self.subject {
+            Subject::Machine => (
+                [
+                    "This machine isolates commands, with every wall and every limit.",
+                    "This machine isolates commands, but something is missing.",
+                    "This machine does not isolate commands: `workden run` refuses to start.",
+                ],
+                &OF_MACHINE[..],
+            ),
+            #[cfg(feature = "kubernetes")]
+            Subject::Cluster => (
+                [
+                    "This cluster runs sandboxes, and nothing is missing.",
+                    "This cluster runs sandboxes, but something is missing.",
+                    "This cluster does not run sandboxes.",
+                ],
+                &OF_CLUSTER[..],
+            ),
+            #[cfg(feature = "daytona")]
+            Subject::Account => (
+                [
+                    "This account of Daytona runs sandboxes.",
+                    "This account of Daytona runs sandboxes, but something is missing.",
+                    "This account of Daytona does not run sandboxes.",
+                ],
+                &OF_ACCOUNT[..],
+            ),
         };
-        let levels = if is_machine { &OF_MACHINE[..] } else { &OF_CLUSTER };
+        let [full, partial, none] = verdicts;
+        let verdict = match self.verdict {
+            Verdict::Full => full,
+            Verdict::Partial => partial,
+            Verdict::None => none,
+        };
         writeln!(f, "{HEADING}{verdict}{HEADING:#}")?;
         let width = self.findings.iter().map(|finding| finding.title.chars().count()).max().unwrap_or(0);
         for (need, heading) in levels {
@@ -132,7 +187,7 @@ impl fmt::Display for Report {
             }
         }
         match self.verdict {
-            _ if !is_machine => Ok(()),
+            _ if self.subject != Subject::Machine => Ok(()),
             Verdict::None if self.has_landlock_level() => {
                 writeln!(f, "\nUntil then `workden run --level landlock` isolates commands, with the gaps above.")
             }
@@ -213,6 +268,21 @@ mod tests {
             let report = Report::of_cluster(findings);
             assert_eq!(report.verdict, verdict, "{report}");
             assert!(report.to_string().contains("the part") && !report.to_string().contains("This machine"));
+        }
+    }
+
+    #[cfg(feature = "daytona")]
+    #[test]
+    fn an_account_needs_what_creates_a_sandbox_and_works_without_a_keeper() {
+        for (account, keeper, verdict) in [
+            (works(), works(), Verdict::Full),
+            (works(), lacks(None), Verdict::Full),
+            (lacks(None), works(), Verdict::None),
+        ] {
+            let findings = vec![finding("account", Need::Sandbox, account), finding("keeper", Need::Optional, keeper)];
+            let report = Report::of_account(findings);
+            assert_eq!(report.verdict, verdict, "{report}");
+            assert!(report.to_string().contains("the keeper") && report.to_string().contains("account of Daytona"));
         }
     }
 

@@ -5,7 +5,7 @@ use std::process::{Output, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
-use workden_daytona_stub::Stub;
+use workden_daytona_stub::{Fault, FaultKind, Stub};
 
 use crate::places::stub;
 
@@ -99,6 +99,36 @@ async fn tools_work_at_daytona() {
     };
     assert!(call("write_file", json!({ "path": "a", "content": "b\n" })).await.contains("/home/daytona/a"));
     assert_eq!(call("execute", json!({ "command": "pwd" })).await, "/home/daytona\n");
+    program.is_left_with(0).await;
+    program.stub.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_doctor_checks_an_account_and_leaves_nothing() {
+    let program = Program::new().await;
+    let examined = async |words: &[&str], key: &str| {
+        let words = [&["doctor"], &AT_DAYTONA[..], &["--json"], words].concat();
+        let ran = program.workden_with(&words, &[("DAYTONA_API_KEY", key)]).await;
+        let document: Value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{}", told(&ran)));
+        let findings = document["findings"].as_array().unwrap().iter();
+        let works =
+            findings.map(|found| (found["name"].as_str().unwrap().to_owned(), found["outcome"]["works"].is_string()));
+        let works: Vec<(String, bool)> = works.collect();
+        (ran.status.code(), document["verdict"].as_str().unwrap().to_owned(), works)
+    };
+    let named = |all: &[(&str, bool)]| all.iter().map(|(name, works)| ((*name).to_owned(), *works)).collect::<Vec<_>>();
+    let key = program.stub.api_key();
+    let short = [("account", true), ("keepers", true)];
+    assert_eq!(examined(&[], key).await, (Some(0), "full".to_owned(), named(&short)));
+    assert_eq!(program.stub.counters().created, 0);
+    let whole = [&short[..], &[("start", true), ("keeper", true), ("deletion", true)]].concat();
+    assert_eq!(examined(&["--image", "debian:12"], key).await, (Some(0), "full".to_owned(), named(&whole)));
+    // Without sessions the toolbox serves, and that is told.
+    program.stub.add_fault(Fault::always("POST /toolbox/*/process/session", FaultKind::status(403)));
+    let served = [&short[..], &[("start", true), ("keeper", false), ("deletion", true)]].concat();
+    assert_eq!(examined(&["--snapshot", "s"], key).await, (Some(0), "full".to_owned(), named(&served)));
+    let wrong = [("account", false), ("keepers", true)];
+    assert_eq!(examined(&["--image", "debian:12"], "dtn_wrong").await, (Some(1), "none".to_owned(), named(&wrong)));
     program.is_left_with(0).await;
     program.stub.stop().await;
 }

@@ -201,9 +201,17 @@ impl DaytonaSandboxBuilder {
     /// When no API key is set, or a value is invalid or not supported at Daytona.
     pub fn build(self) -> Result<DaytonaSandbox> {
         let (api, plan) = (self.api()?, self.plan()?);
+        Ok(DaytonaSandbox::of(HostedSandbox::new(api, self.found_keepers(), plan)))
+    }
+
+    pub(super) fn found_keepers(&self) -> ContainerKeepers {
         let found = || ContainerKeepers::found(&self.options.host, &std::env::current_exe().unwrap_or_default());
-        let keepers = self.keepers.clone().unwrap_or_else(found);
-        Ok(DaytonaSandbox::of(HostedSandbox::new(api, keepers, plan)))
+        self.keepers.clone().unwrap_or_else(found)
+    }
+
+    /// Whether an option says what the sandbox is created from.
+    pub(super) fn names_a_source(&self) -> bool {
+        self.image.is_some() || self.request.snapshot.is_some()
     }
 
     /// Deletes the sandbox when Daytona stops it, unless another interval was set.

@@ -22,6 +22,7 @@
 
 mod api;
 mod builder;
+mod doctor;
 mod hosted;
 mod install_script;
 mod keeper_setup;

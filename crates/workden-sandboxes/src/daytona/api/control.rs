@@ -33,6 +33,14 @@ impl Api {
         }
     }
 
+    /// Checks that the API answers and accepts the key.
+    pub(crate) async fn check(&self) -> Result<()> {
+        Ok(self
+            .parsed::<SandboxPage>(self.control("list Daytona sandboxes", Method::GET, "/sandbox?limit=1"))
+            .await
+            .map(drop)?)
+    }
+
     /// Returns all sandboxes with this label.
     pub(crate) async fn with_label(&self, name: &str, value: &str) -> Result<Vec<SandboxInfo>> {
         let labels = serde_json::json!({ name: value }).to_string();

@@ -59,6 +59,10 @@ impl Api {
         Ok(Self { http: HttpClient::new(key)?, url: url.to_owned() })
     }
 
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
     pub(crate) fn key(&self) -> &ApiKey {
         &self.http.key
     }
