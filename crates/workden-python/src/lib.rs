@@ -32,6 +32,7 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("Failure", module.py().get_type::<failure::Failure>())?;
     module.add_class::<native_workspace::NativeWorkspace>()?;
+    module.add_class::<native_workspace::DaytonaStatus>()?;
     module.add_class::<tools::Tools>()?;
     module.add_class::<rules::Rules>()?;
     module.add_function(wrap_pyfunction!(rules::native_ruleset, module)?)?;

@@ -66,6 +66,8 @@ fn prepare(environment: &[(&'static str, String)]) -> Outcome<Ready> {
         ("WORKDEN_PROGRAM", text(&native::program()?)),
         ("WORKDEN_KEEPERS", text(&whole_path(&target_directory().join("keepers"))?)),
     ];
+    let stub = target_directory().join("debug/workden-daytona-stub");
+    variables.push(("WORKDEN_DAYTONA_STUB", text(&whole_path(&stub)?)));
     variables.push(("COVERAGE_FILE", text(&home()?.join("coverage"))));
     // The tracer that sees all threads, if Python has it.
     if version.sees_all_threads() {

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from workden.backends.composite import (
         CompositeBackend as CompositeBackend,
     )
+    from workden.backends.daytona import DaytonaSandbox as DaytonaSandbox
     from workden.backends.docker.runtimes import BUILTIN_RUNTIMES as BUILTIN_RUNTIMES
     from workden.backends.docker.runtimes import get_runtime as get_runtime
     from workden.backends.docker.sandbox import DockerSandbox as DockerSandbox
@@ -245,6 +246,7 @@ _WHERE = {
     "workden.backends.filesystem": "FilesystemBackend",
     "workden.backends.composite": "CompositeBackend AsyncCompositeBackend",
     "workden.backends.base": "BaseSandbox",
+    "workden.backends.daytona": "DaytonaSandbox",
     "workden.backends.kubernetes": "KubernetesPodSandbox",
     "workden.backends.linux": "LinuxSandbox",
     "workden.backends.docker.sandbox": "DockerSandbox",
@@ -297,6 +299,7 @@ __all__ = [
     "DEFAULT_RULESET",
     "DOCUMENT_EXTENSIONS",
     "DOCUMENT_MEDIA_TYPES",
+    "DaytonaSandbox",
     "DockerSandbox",
     "EDIT_FILE_DESCRIPTION",
     "EXECUTE_DESCRIPTION",

@@ -60,6 +60,9 @@ class NativeWorkspace:
     def kubernetes(config: str, asks: Asks | None = None) -> NativeWorkspace:
         """Creates a pod, which starts on first use."""
     @staticmethod
+    def daytona(config: str, status: DaytonaStatus, asks: Asks | None = None) -> NativeWorkspace:
+        """Creates a sandbox at Daytona, which starts on first use."""
+    @staticmethod
     def linux_attach(config: str, asks: Asks | None = None) -> NativeWorkspace:
         """Attaches to a Linux sandbox with a lease: `directory` is the directory of the lease, `work_dir` is where
         commands run, as JSON."""
@@ -159,6 +162,17 @@ class NativeWorkspace:
     def is_alive_async(self) -> Awaitable[bool]: ...
     def isolation_async(self) -> Awaitable[str]: ...
     def usage_async(self) -> Awaitable[str]: ...
+
+class DaytonaStatus:
+    """What is known of a sandbox at Daytona once it has started."""
+
+    def __init__(self) -> None: ...
+    @property
+    def id(self) -> str | None: ...
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def mode(self) -> str | None: ...
 
 class Tools:
     """The tools of a model over a workspace. They remember the files that the model has read."""

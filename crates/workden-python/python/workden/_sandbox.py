@@ -58,7 +58,7 @@ class NativeSandbox(NativeFiles, NativeCommands):
     @property
     def session_id(self) -> str:
         """The id of this sandbox, under the name that session managers use."""
-        return self._id
+        return self.id
 
     @property
     def idle_timeout(self) -> float:

@@ -7,6 +7,7 @@ mod attached;
 mod clusters;
 mod commands;
 mod daemons;
+mod daytona;
 mod derived;
 mod docker;
 mod entries;
@@ -24,6 +25,7 @@ mod separate_streams;
 
 use std::sync::Arc;
 
+pub(crate) use daytona::DaytonaStatus;
 use lifecycle::SandboxLifecycle;
 use names::Names;
 use pyo3::prelude::*;
