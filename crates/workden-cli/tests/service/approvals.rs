@@ -32,7 +32,8 @@ async fn a_call_waits_for_its_answer_and_only_the_first_counts() {
         let path = format!("/v1/approvals/{}", text(&pending().await[0]["id"]));
         admin.post(&path, json!({ "decision": "deny", "note": "use make" })).await
     };
-    let run = agent.post(&format!("{session}/commands"), json!({ "command": "touch x" }));
+    let commands = format!("{session}/commands");
+    let run = agent.post(&commands, json!({ "command": "touch x" }));
     let ((status, refused), _) = tokio::join!(run, denies);
     assert_eq!(status, StatusCode::FORBIDDEN);
     assert!(text(&refused["error"]["message"]).contains("use make"), "{refused}");

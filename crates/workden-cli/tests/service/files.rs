@@ -14,7 +14,7 @@ async fn a_session_has_files_and_commands_that_see_one_another() {
     assert_eq!(admin.run(&session, "cat src/a.txt; whoami; exit 3").await, (3, "one\ntwo\nagent\n".to_owned()));
     admin.run(&session, "echo three >> src/a.txt").await;
     let (_, lines) = admin.get(&format!("{session}/files/lines?path=src/a.txt&offset=2")).await;
-    assert_eq!(lines["text"], "     3\tthree\n");
+    assert_eq!(lines["text"], "     3\tthree");
     let (_, found) = admin.post(&format!("{session}/search/lines"), json!({ "pattern": "t[hw]" })).await;
     assert_eq!(found["matches"], 2, "{found}");
     let (_, found) = admin.post(&format!("{session}/search/paths"), json!({ "pattern": "**/*.txt" })).await;
@@ -51,7 +51,10 @@ async fn content_has_a_version_and_parts() {
     let same = admin.request(Method::GET, &at).header("if-none-match", &tag).send().await.unwrap();
     assert_eq!(same.status(), StatusCode::NOT_MODIFIED);
     let part = admin.request(Method::GET, &at).header("range", "bytes=2-4").send().await.unwrap();
-    assert_eq!((part.status(), part.headers()["content-range"].to_str().unwrap()), (StatusCode::PARTIAL_CONTENT, "bytes 2-4/10"));
+    assert_eq!(
+        (part.status(), part.headers()["content-range"].to_str().unwrap()),
+        (StatusCode::PARTIAL_CONTENT, "bytes 2-4/10")
+    );
     assert_eq!(part.text().await.unwrap(), "234");
     assert_eq!(put(("if-match", tag.clone()), "new").await.unwrap().status(), StatusCode::OK);
     assert_eq!(put(("if-match", tag), "late").await.unwrap().status(), StatusCode::CONFLICT);

@@ -85,7 +85,9 @@ async fn output_is_followed_as_it_comes_and_ends_at_the_timeout() {
     let line = json!({ "command": "echo out; echo err >&2; exit 4" });
     let (_, events) = admin.post(&format!("{session}/commands/stream"), line).await;
     let events = text(&events);
-    for expected in ["event: output\ndata: {\"text\":\"out\\n\"}", "event: error\ndata: {\"text\":\"err\\n\"}", "\"exit_code\":4"] {
+    for expected in
+        ["event: output\ndata: {\"text\":\"out\\n\"}", "event: error\ndata: {\"text\":\"err\\n\"}", "\"exit_code\":4"]
+    {
         assert!(events.contains(expected), "{expected}: {events}");
     }
     let endless = json!({ "command": "echo begun; sleep 1000", "timeout_seconds": 1 });

@@ -1,7 +1,7 @@
 //! A service of a test, and calls to it.
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
     path::Path,
     process::{Child, Command, Stdio},
     sync::mpsc,
@@ -37,7 +37,7 @@ impl Served {
         let errors = BufReader::new(program.stderr.take().unwrap());
         std::thread::spawn(move || {
             for line in errors.lines().map_while(Result::ok) {
-                eprintln!("{line}");
+                let _ = writeln!(std::io::stderr(), "{line}");
                 let _ = sender.send(line);
             }
         });

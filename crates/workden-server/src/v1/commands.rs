@@ -150,7 +150,8 @@ pub(super) async fn stream(
     let spawn = SpawnRequest::new(request.command()?, Streams::Pipes).environment(request.env.clone());
     let spawn = spawn.directory(request.directory(&workspace).await?);
     let process = workspace.commands()?.spawn(&spawn).await?;
-    process.control.close_input().await?;
+    // A command that has ended already does not read.
+    let _ = process.control.close_input().await;
     let deadline = tokio::time::Instant::now() + request.timeout().unwrap_or(Duration::from_secs(120));
     let events = async_stream::stream! {
         let _in_use = in_use;

@@ -12,6 +12,7 @@ use axum::{
     },
     response::{IntoResponse, Response},
 };
+use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -148,12 +149,7 @@ pub(super) async fn read(
 }
 
 /// Reads a part of a file piece by piece, as the client takes it. A file that shrinks meanwhile ends with an error.
-fn pieces(
-    workspace: Workspace,
-    at: Resolved,
-    from: u64,
-    to: u64,
-) -> impl futures_util::Stream<Item = Result<bytes::Bytes>> {
+fn pieces(workspace: Workspace, at: Resolved, from: u64, to: u64) -> impl futures_util::Stream<Item = Result<Bytes>> {
     stream::try_unfold((workspace, at, from), move |(workspace, at, offset)| async move {
         if offset >= to {
             return Ok(None);
@@ -241,11 +237,24 @@ pub(super) async fn write(
     let expect = expected(&headers)?;
     let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
     let at = workspace.files().resolve(&path, Symlink::Follow).await?;
-    let cut = |error| Error::new(ErrorKind::Io, "the body ended before its end").with_source(error);
-    let content = Content::Stream(body.into_data_stream().map_err(cut).boxed());
-    let written = workspace.files().write(&at, content, expect).await?;
+    let written = workspace.files().write(&at, content(body).await?, expect).await?;
     let (path, version) = (written.path.to_string(), written.version.to_string());
     Ok(([(ETAG, value(&format!("\"{version}\"")))], Json(WrittenFile { path, version })).into_response())
+}
+
+/// Gathers a small body, so that a question for approval can show the change; passes a large one on as it comes.
+async fn content(body: Body) -> Answer<Content> {
+    let cut = |error| Error::new(ErrorKind::Io, "the body ended before its end").with_source(error);
+    let mut pieces = body.into_data_stream().map_err(cut).boxed();
+    let mut gathered = Vec::new();
+    while (gathered.len() as u64) < WHOLE {
+        match pieces.try_next().await? {
+            Some(piece) => gathered.extend_from_slice(&piece),
+            None => return Ok(Content::Whole(gathered.into())),
+        }
+    }
+    let first = stream::once(async move { Ok(Bytes::from(gathered)) });
+    Ok(Content::Stream(first.chain(pieces).boxed()))
 }
 
 /// Returns what a writer expects.
