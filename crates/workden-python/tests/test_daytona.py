@@ -159,7 +159,8 @@ def test_files_and_commands_work_in_each_mode(make: Make, stub: Stub, mode: Any)
         assert sandbox.is_alive() and sandbox.mode == mode and sandbox.id == sandbox.session_id == sandbox.name
         check_files_and_commands(sandbox)
         assert mode in sandbox.isolation()["reached_by"]
-    assert not sandbox.is_alive() and stub.known() == 0
+    assert not sandbox.is_alive()
+    until(lambda: stub.known() == 0)
     assert not any(KEY in json.dumps(seen) for seen in stub.ask("GET", "/stub/requests") if "/preview/" in seen["path"])
 
 

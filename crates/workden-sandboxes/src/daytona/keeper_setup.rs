@@ -160,17 +160,19 @@ async fn start(
 ) -> Result<RemoteSandbox, NoKeeper> {
     let ports = PORTS.map(|port| format!(" --port {port}")).concat();
     let command = toolbox.start_command(session, &format!("{} serve{ports}", install_script::quoted(program))).await?;
+    let secret = toolbox.api.key().secret_of(id).to_digits();
+    let exited = async || exited(toolbox, session, &command, &secret).await;
     let launch = Launch {
         protocol: PROTOCOL,
         target: LaunchTarget::Container { directory: plan.directory.as_str().into(), environment: BTreeMap::new() },
-        lifetime: Lifetime::Port(PortAccess { ttl: plan.lease, secret: toolbox.api.key().secret_of(id).to_digits() }),
+        lifetime: Lifetime::Port(PortAccess { ttl: plan.lease, secret: secret.clone() }),
     };
     let line = serde_json::to_string(&launch)
         .map_err(|error| Error::new(ErrorKind::InvalidArgument, format!("invalid options of the sandbox: {error}")))?;
     let began = Instant::now();
     // The input of a command exists a moment after its start.
-    while let Err(failure) = toolbox.send_input(session, &command, &format!("{line}\n")).await {
-        if let Some(why) = exited(toolbox, session, &command).await? {
+    while let Err(failure) = toolbox.send_secret(session, &command, &format!("{line}\n")).await {
+        if let Some(why) = exited().await? {
             return Err(NoKeeper::Impossible(why));
         }
         if began.elapsed() >= START_TIME || matches!(failure.error.kind(), ErrorKind::PermissionDenied) {
@@ -184,7 +186,7 @@ async fn start(
             Err(impossible @ NoKeeper::Impossible(_)) => return Err(impossible),
             Err(NoKeeper::Failed(why)) => why,
         };
-        if let Some(why) = exited(toolbox, session, &command).await? {
+        if let Some(why) = exited().await? {
             return Err(NoKeeper::Impossible(why));
         }
         if began.elapsed() >= START_TIME {
@@ -199,8 +201,9 @@ async fn start(
 }
 
 /// Returns why the keeper has exited; `None` while it runs.
-async fn exited(toolbox: &Toolbox, session: &str, command: &str) -> Result<Option<String>, Failure> {
+async fn exited(toolbox: &Toolbox, session: &str, command: &str, secret: &str) -> Result<Option<String>, Failure> {
     let Some(code) = toolbox.exit_code(session, command).await? else { return Ok(None) };
-    let said = toolbox.logs(session, command).await.unwrap_or_default();
+    // The daemon may have put the input into the log.
+    let said = toolbox.logs(session, command).await.unwrap_or_default().replace(secret, "[secret]");
     Ok(Some(format!("the keeper exited with code {code}: {}", toolbox.api.shown(&said))))
 }

@@ -31,6 +31,8 @@ const AT_ONCE: usize = 8;
 const EXPLAIN_TIME: Duration = Duration::from_secs(5);
 /// Directories of the system that a search above them does not enter: they have no files of users, and many entries.
 const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
+/// The errors of directories that a search passes over.
+const PASSED_OVER: [ErrorKind; 3] = [ErrorKind::NotFound, ErrorKind::NotDirectory, ErrorKind::PermissionDenied];
 /// The most files and directories that one search looks at.
 const LOOKS: usize = 100_000;
 
@@ -119,15 +121,12 @@ impl ToolboxService {
             let mut listed = listed.buffered(AT_ONCE);
             while let Some(rows) = listed.next().await {
                 let rows = match rows {
-                    // It is gone by now, or is not ours.
-                    Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => continue,
+                    // It is gone by now, is a file, or is not ours.
+                    Err(error) if PASSED_OVER.contains(&error.kind()) => continue,
                     rows => rows?,
                 };
-                next.extend(
-                    rows.iter()
-                        .filter(|entry| entry.is_dir() && is_entered(&entry.path))
-                        .map(|entry| entry.path.clone()),
-                );
+                let below = rows.iter().filter(|entry| entry.is_dir() && is_entered(&entry.path));
+                next.extend(below.map(|entry| entry.path.clone()));
                 found.extend(rows);
             }
             if found.len() > LOOKS {
@@ -223,7 +222,8 @@ impl FileService for ToolboxService {
             return Err(Error::not_directory("search", at));
         }
         let pattern = PathPattern::new(pattern, at)?;
-        let mut found = self.walk(at, |path| pattern.may_match_below(path)).await?;
+        let start = if pattern.start().is_within(at) { pattern.start() } else { at };
+        let mut found = self.walk(start, |path| pattern.may_match_below(path)).await?;
         found.retain(|entry| pattern.is_match(&entry.path));
         Ok(found)
     }

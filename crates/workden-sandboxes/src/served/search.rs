@@ -158,9 +158,10 @@ mod tests {
         let tree = tempfile::tempdir().unwrap();
         let at = tree.path().join("it's");
         std::fs::create_dir_all(at.join("sub")).unwrap();
-        let write = |name| std::fs::write(at.join(name), "needle\n").unwrap();
         std::fs::create_dir_all(at.join("odd\n/etc")).unwrap();
-        ["a", "sub/b c", "odd\n/etc/passwd"].map(write);
+        for name in ["a", "sub/b c", "odd\n/etc/passwd"] {
+            std::fs::write(at.join(name), "needle\n").unwrap();
+        }
         std::fs::write(tree.path().join("secret"), "needle\n").unwrap();
         std::os::unix::fs::symlink(tree.path().join("secret"), at.join("link")).unwrap();
         rustix::fs::mknodat(rustix::fs::CWD, at.join("fifo"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();

@@ -66,13 +66,15 @@ pub(crate) enum Repeat {
 pub(crate) struct Payload {
     pub(crate) content_type: Option<String>,
     pub(crate) bytes: Bytes,
+    /// Whether it has a secret, so that no message may quote an answer, which may repeat it.
+    pub(crate) is_secret: bool,
 }
 
 impl Payload {
     pub(crate) fn json(value: &impl serde::Serialize) -> Result<Self> {
         let bytes = serde_json::to_vec(value)
             .map_err(|error| Error::new(ErrorKind::InvalidArgument, format!("invalid request: {error}")))?;
-        Ok(Self { content_type: Some("application/json".to_owned()), bytes: bytes.into() })
+        Ok(Self { content_type: Some("application/json".to_owned()), bytes: bytes.into(), is_secret: false })
     }
 }
 
@@ -193,7 +195,8 @@ impl HttpClient {
         if head.status.is_success() {
             return Ok(Answer { headers: head.headers, body });
         }
-        Err(refused(&self.key, call.what, head.status, &body))
+        let said = if call.payload.is_secret { &[][..] } else { &body };
+        Err(refused(&self.key, call.what, head.status, said))
     }
 
     /// Returns the failure of a connection that was not made, or broke.

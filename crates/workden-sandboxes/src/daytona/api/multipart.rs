@@ -21,7 +21,8 @@ pub(super) fn upload(path: &str, content: &[u8]) -> Result<Payload> {
     body.extend_from_slice(part("files[0].file", file).as_bytes());
     body.extend_from_slice(content);
     body.extend_from_slice(format!("\r\n--{boundary}--\r\n").as_bytes());
-    Ok(Payload { content_type: Some(format!("multipart/form-data; boundary={boundary}")), bytes: body.freeze() })
+    let content_type = Some(format!("multipart/form-data; boundary={boundary}"));
+    Ok(Payload { content_type, bytes: body.freeze(), is_secret: false })
 }
 
 /// One part of a download.

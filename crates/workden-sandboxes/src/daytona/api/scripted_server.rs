@@ -178,6 +178,15 @@ async fn the_key_is_in_no_message() {
 }
 
 #[tokio::test]
+async fn a_secret_that_the_service_repeats_is_in_no_message() {
+    let server = Scripted::start(vec![Then::Say(400, "", r#"{"message":"invalid data s3cret"}"#)]).await;
+    let failed = server.toolbox().send_secret("1", "2", "s3cret").await.unwrap_err();
+    assert_eq!(failed.error.kind(), ErrorKind::InvalidArgument);
+    assert!(failed.error.sentence().ends_with("Daytona answered HTTP 400"), "{failed:?}");
+    assert!(server.asked.lock().unwrap()[0].contains("s3cret"));
+}
+
+#[tokio::test]
 async fn a_toolbox_that_is_not_encrypted_does_not_get_the_key_of_one_that_is() {
     let api = Api::new(ApiKey::new(KEY).unwrap(), "https://api.example/api").unwrap();
     let told = r#"{"id":"a b","toolboxProxyUrl":"http://elsewhere.example/toolbox"}"#;

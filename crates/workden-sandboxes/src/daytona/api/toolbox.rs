@@ -138,11 +138,12 @@ impl Toolbox {
         })
     }
 
-    /// Sends text to the input of a command.
-    pub(crate) async fn send_input(&self, session: &str, command: &str, data: &str) -> Result<(), Failure> {
+    /// Sends a secret text to the input of a command.
+    pub(crate) async fn send_secret(&self, session: &str, command: &str, data: &str) -> Result<(), Failure> {
         let path = format!("{}/input", command_path(session, command));
         let call = self.post("send input to a command", &path, &serde_json::json!({ "data": data }))?;
-        self.api.http.call(call).await.map(drop)
+        let payload = Payload { is_secret: true, ..call.payload };
+        self.api.http.call(Call { payload, ..call }).await.map(drop)
     }
 
     /// Returns the exit code of a command of a session; `None` while it runs.
