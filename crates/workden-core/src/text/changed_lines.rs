@@ -86,7 +86,9 @@ impl ChangedLines {
                 self.has_more = true;
                 return;
             }
-            let end = line.char_indices().nth(LINE_CHARS).map(|(end, _)| end);
+            // Only a line of more bytes can have more characters.
+            let is_long = line.len() > LINE_CHARS;
+            let end = is_long.then(|| line.char_indices().nth(LINE_CHARS)).flatten().map(|(end, _)| end);
             let text = line[..end.unwrap_or(line.len())].to_owned();
             self.lines.push(ChangedLine { number, text, is_cut: end.is_some() });
         }

@@ -4,6 +4,8 @@
 //! UTF-8 file keeps its line endings, its byte-order mark and its missing final newline by construction; other
 //! encodings are decoded, edited, encoded and compared outside the spans.
 
+use std::borrow::Cow;
+
 use memchr::{memchr, memchr_iter, memmem};
 use serde::{Deserialize, Serialize};
 
@@ -166,7 +168,7 @@ fn plan_one(
     // A model sees lines without their endings, so in a file with only CRLF endings a plain newline means CRLF, in the
     // old text and in the new one.
     let crlf = (old.contains('\n') || new.contains('\n')) && has_only_crlf(content);
-    let new = if crlf { with_crlf(new) } else { new.clone() };
+    let new = if crlf { Cow::Owned(with_crlf(new)) } else { Cow::Borrowed(new.as_str()) };
     if crlf && memmem::find(content, old.as_bytes()).is_none() {
         replace(path, content, old, &with_crlf(old), &new, *occurrences, None)
     } else {
@@ -184,33 +186,26 @@ fn replace(
     occurrences: Occurrences,
     places: Option<Places<'_>>,
 ) -> Result<EditPlan> {
-    let finder = memmem::Finder::new(found.as_bytes());
-    let splice = |start: usize, end: usize, bytes: Vec<u8>| Splice { start: start as u64, end: end as u64, bytes };
-    let only = match occurrences {
-        Occurrences::All => None,
+    match occurrences {
+        Occurrences::All => replace_all(path, content, typed, found, new),
         Occurrences::One => match places.unwrap_or_else(|| Places::of(found)).in_all_of(content).as_slice() {
-            [] => return Err(near_miss::not_found(path, content, typed)),
-            [start] => Some(*start),
-            starts => return Err(ambiguous(path, content, typed, starts)),
+            [] => Err(near_miss::not_found(path, content, typed)),
+            [start] => {
+                check_size(path, content, (1, found), new)?;
+                Ok(EditPlan { splices: vec![splice(*start, start + found.len(), new.into())], replaced: 1 })
+            }
+            starts => Err(ambiguous(path, content, typed, starts)),
         },
-    };
-    let count = if only.is_some() { 1 } else { finder.find_iter(content).count() };
+    }
+}
+
+fn replace_all(path: &VirtualPath, content: &[u8], typed: &str, found: &str, new: &str) -> Result<EditPlan> {
+    let finder = memmem::Finder::new(found.as_bytes());
+    let count = finder.find_iter(content).count();
     if count == 0 {
         return Err(near_miss::not_found(path, content, typed));
     }
-    // A short text with many occurrences and a long replacement can make the result arbitrarily large.
-    let size = (content.len() - count * found.len()) as u64;
-    let size = size.saturating_add((count as u64).saturating_mul(new.len() as u64));
-    if size > limits::EDIT_BYTES.max(content.len() as u64) {
-        return Err(Error::new(
-            ErrorKind::TooLarge,
-            format!("cannot edit `{path}`: it would have {size} bytes, and {} is the most", limits::EDIT_BYTES),
-        )
-        .hint("replace fewer places, or put less there"));
-    }
-    if let Some(start) = only {
-        return Ok(EditPlan { splices: vec![splice(start, start + found.len(), new.into())], replaced: 1 });
-    }
+    check_size(path, content, (count, found), new)?;
     let starts = finder.find_iter(content);
     if count <= SEPARATE_SPLICES {
         let splices = starts.map(|start| splice(start, start + found.len(), new.into())).collect();
@@ -225,6 +220,25 @@ fn replace(
     }
     let splices = span.map(|(first, end)| splice(first, end, bytes)).into_iter().collect();
     Ok(EditPlan { splices, replaced: count as u64 })
+}
+
+fn splice(start: usize, end: usize, bytes: Vec<u8>) -> Splice {
+    Splice { start: start as u64, end: end as u64, bytes }
+}
+
+/// Checks the size of the result: a short text with many occurrences and a long replacement can make it arbitrarily
+/// large.
+fn check_size(path: &VirtualPath, content: &[u8], (count, found): (usize, &str), new: &str) -> Result<()> {
+    let size = (content.len() - count * found.len()) as u64;
+    let size = size.saturating_add((count as u64).saturating_mul(new.len() as u64));
+    if size <= limits::EDIT_BYTES.max(content.len() as u64) {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::TooLarge,
+        format!("cannot edit `{path}`: it would have {size} bytes, and {} is the most", limits::EDIT_BYTES),
+    )
+    .hint("replace fewer places, or put less there"))
 }
 
 /// More occurrences than this become one splice over all of them: a splice for each byte would cost many times the
