@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use workden::{Error, ErrorKind, Preset, Result, Ruleset, SessionId, SessionSpec, core::parse_size};
+use workden::{Error, ErrorKind, Preset, Result, Ruleset, SessionId, SessionSpec, VirtualPath, core::parse_size};
 
 use crate::{ServerConfig, config::TenantQuotas};
 
@@ -38,6 +38,10 @@ pub(crate) struct NewSession {
     /// `none`, or a network that the runtime has, like `host`; the tenant must be permitted to have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) network: Option<String>,
+    /// Where its files are: `/workspace` by default, or a directory below `/home`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "/home/user")]
+    pub(crate) directory: Option<String>,
     /// Variables of all commands.
     pub(crate) env: BTreeMap<String, String>,
     /// Labels of your choice, by which sessions are found again.
@@ -118,6 +122,7 @@ impl NewSession {
             name.parse::<SessionId>()?;
         }
         self.check_labels()?;
+        self.check_directory()?;
         let runtime = self.runtime.get_or_insert_with(|| config.default_runtime.clone());
         if !config.runtimes.contains_key(runtime) {
             let names: Vec<&str> = config.runtimes.keys().map(String::as_str).collect();
@@ -163,6 +168,18 @@ impl NewSession {
         Ok(())
     }
 
+    /// Other places belong to the system of the sandbox, or may not exist there.
+    fn check_directory(&self) -> Result<()> {
+        let Some(typed) = &self.directory else { return Ok(()) };
+        let home = VirtualPath::root().child_unchecked("home");
+        let is_allowed = |at: VirtualPath| at.as_str() == "/workspace" || (at.is_within(&home) && at != home);
+        match VirtualPath::parse(typed).is_ok_and(is_allowed) {
+            true => Ok(()),
+            false => Err(Error::new(ErrorKind::InvalidArgument, "invalid `directory`")
+                .hint("use `/workspace`, or a directory below `/home`")),
+        }
+    }
+
     /// Returns the options of its sandbox: those of its runtime, and its own over them.
     ///
     /// # Errors
@@ -182,6 +199,7 @@ impl NewSession {
         spec.pids = self.pids.or(spec.pids);
         spec.network = self.network.clone().or(spec.network);
         spec.environment.extend(self.env.clone());
+        spec.directory.clone_from(&self.directory);
         // A service that is gone does not keep its sandboxes alive for longer than this.
         spec.idle = Some(self.keeper_lease());
         Ok(spec)
@@ -217,6 +235,8 @@ mod tests {
             (r#"{"cpus": -1}"#, "invalid `cpus`"),
             (r#"{"network": "host"}"#, "have no network"),
             (r#"{"runtime": "x"}"#, "runtime `x` not found"),
+            (r#"{"directory": "/home"}"#, "invalid `directory`"),
+            (r#"{"directory": "/home/a/../../etc"}"#, "invalid `directory`"),
             (r#"{"name": "../x"}"#, "invalid session id"),
             (r#"{"policy": {"preset": "x"}}"#, "invalid preset"),
             (r#"{"policy": {"rules": {"write": 1}}}"#, "invalid `policy.rules`"),

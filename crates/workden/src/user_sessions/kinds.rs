@@ -32,6 +32,9 @@ pub struct SessionSpec {
     pub runtime: Option<String>,
     /// The directory of the host to work in, instead of a new one for the session.
     pub root: Option<PathBuf>,
+    /// The path at which commands see that directory: `/workspace`, unless you or a runtime names another. Pods and
+    /// sandboxes at Daytona have files of their own, and ignore it.
+    pub directory: Option<String>,
     /// `none`; `host`, or the name of a network of the daemon; for a pod, `cluster`; at Daytona, `internet`.
     pub network: Option<String>,
     /// The cluster of a pod, and its own options.

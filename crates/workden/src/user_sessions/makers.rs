@@ -55,7 +55,8 @@ impl UserSessions {
         let named = record.options.get(TOOLCHAIN).map_or("", String::as_str);
         let named = named.split(',').filter(|name| !name.is_empty());
         let template = named.fold(template, |template, name| template.toolchain(name));
-        let template = template.with(set_options(record)?).mask(record.masked.clone()).hold(record.read_only.clone());
+        let template = template.with(set_options(record)?).work_dir(&record.directory);
+        let template = template.mask(record.masked.clone()).hold(record.read_only.clone());
         Ok(SessionManager::builder(LinuxLauncher::new(template, self.store.leases())))
     }
 
@@ -66,8 +67,11 @@ impl UserSessions {
         if let Some(image) = said("--image") {
             template = template.image(image);
         }
-        if let Some(runtime) = said("--runtime") {
-            template = template.runtime(super::runtime_named(runtime)?);
+        match said("--runtime") {
+            Some(runtime) => template = template.runtime(super::runtime_named(runtime)?),
+            // Named only where it is not the default: a container is found again by all that was named.
+            None if record.directory.as_str() != super::WORKSPACE => template = template.work_dir(&record.directory),
+            None => {}
         }
         if let Some(name) = said("--net") {
             template = template.network_name(name);

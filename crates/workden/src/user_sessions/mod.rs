@@ -111,6 +111,9 @@ impl UserSessions {
             (Some(there), _) => (there.workspace.clone(), there.directory.clone()),
             (None, named) => {
                 let inside = match (spec.kind, &spec.runtime) {
+                    (SessionKind::Linux | SessionKind::Docker, None) => {
+                        spec.directory.clone().unwrap_or_else(|| WORKSPACE.to_owned())
+                    }
                     (SessionKind::Docker | SessionKind::Kubernetes, Some(runtime)) => runtime_named(runtime)?.work_dir,
                     (SessionKind::Daytona, _) => DAYTONA_HOME.to_owned(),
                     _ => WORKSPACE.to_owned(),
