@@ -166,5 +166,6 @@ fn router(service: &Arc<Service>) -> Router {
         .merge(operations::routes(description))
         .layer(DefaultBodyLimit::max(BODY_BYTES))
         .layer(middleware::from_fn(operations::with_request_id))
+        .layer(middleware::from_fn(operations::told_of_unread_bodies))
         .with_state(Arc::clone(service))
 }

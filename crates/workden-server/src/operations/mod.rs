@@ -1,12 +1,14 @@
-//! What operators use: health, readiness, the description of the API, request ids.
+//! What operators use: health, readiness, the description of the API, request ids, connections that end.
 
 mod health;
 mod requests;
+mod unread;
 
 use std::sync::Arc;
 
 use axum::{Json, Router, routing::get};
 pub(crate) use requests::{stored_before_answered, with_request_id};
+pub(crate) use unread::told_of_unread_bodies;
 use utoipa::openapi::OpenApi;
 
 use crate::service::Service;
