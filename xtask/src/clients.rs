@@ -1,4 +1,4 @@
-//! `cargo xtask clients`: installs the clients of MCP and of Daytona that tests start, below `target`.
+//! `cargo xtask clients`: installs the clients of MCP, of Daytona and of E2B that tests start, below `target`.
 //!
 //! Files beside those tests list the packages and versions. Both package managers use the registry that the user has
 //! configured.
@@ -25,6 +25,9 @@ pub(crate) fn run() -> Outcome {
     installed::provide(&list, &home, NODE, || by_npm(&list, &home))?;
     let list = workspace::root().join("crates/workden-daytona-stub/tests/sdk/requirements.txt");
     let home = homes.join("daytona");
+    installed::provide(&list, &home, "bin/python", || installed::by_pip(Path::new("python3"), &list, &home))?;
+    let list = workspace::root().join("crates/workden-cli/tests/e2b/requirements.txt");
+    let home = homes.join("e2b");
     installed::provide(&list, &home, "bin/python", || installed::by_pip(Path::new("python3"), &list, &home))?;
     println!("the clients are in {}", homes.display());
     Ok(())

@@ -23,6 +23,7 @@ mod approvals;
 mod clock;
 mod config;
 mod database;
+mod e2b;
 mod events;
 mod identity;
 mod operations;

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use workden::{Error, ErrorKind, Result};
 
 use crate::{
-    ServerConfig,
+    ServerConfig, e2b,
     identity::{Role, authenticate},
     operations,
     service::Service,
@@ -164,7 +164,9 @@ fn router(service: &Arc<Service>) -> Router {
         .layer(middleware::from_fn_with_state(Arc::clone(service), authenticate));
     authenticated
         .merge(operations::routes(description))
+        .merge(e2b::routes(service))
         .layer(DefaultBodyLimit::max(BODY_BYTES))
+        .layer(middleware::from_fn_with_state(e2b::EnvdGate::new(service), e2b::divert))
         .layer(middleware::from_fn(operations::with_request_id))
         .layer(middleware::from_fn(operations::told_of_unread_bodies))
         .with_state(Arc::clone(service))

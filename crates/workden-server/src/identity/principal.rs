@@ -130,11 +130,7 @@ impl TrustedKeys {
 
 /// Admits requests with a valid key, at the rate of its tenant. The key is checked before anything of the body is read.
 pub(crate) async fn authenticate(State(service): State<Arc<Service>>, mut request: Request, next: Next) -> Response {
-    let found = match key_in(request.headers()) {
-        Some(key) => service.principal(key).await,
-        None => service.anonymous().ok_or_else(ApiError::unauthenticated),
-    };
-    match found.and_then(|principal| service.rates.admit(&principal.tenant).map(|()| principal)) {
+    match service.admit(key_in(request.headers())).await {
         Ok(principal) => {
             request.extensions_mut().insert(principal);
             next.run(request).await
@@ -152,8 +148,17 @@ pub(crate) fn key_in(headers: &HeaderMap) -> Option<&str> {
 }
 
 impl Service {
+    /// Returns the caller with this key, or without one, and counts the call.
+    pub(crate) async fn admit(&self, key: Option<&str>) -> Result<Principal, ApiError> {
+        let principal = match key {
+            Some(key) => self.principal(key).await?,
+            None => self.anonymous().ok_or_else(ApiError::unauthenticated)?,
+        };
+        self.rates.admit(&principal.tenant).map(|()| principal)
+    }
+
     /// Returns the owner of a key or of the token of a session.
-    pub(crate) async fn principal(&self, key: &str) -> Result<Principal, ApiError> {
+    async fn principal(&self, key: &str) -> Result<Principal, ApiError> {
         let hashed = hash(key);
         if let Some(known) = self.trusted.get(&hashed) {
             return Ok(known);

@@ -35,6 +35,12 @@ impl Drop for Follower {
 }
 
 impl ServedProcess {
+    /// Follows the output that comes from now on.
+    pub(crate) fn follow_news(self: &Arc<Self>) -> impl Pieces<Item = Piece> + Send + use<> {
+        let end = self.log().next;
+        self.follow(end)
+    }
+
     /// Follows its output from an offset until it has ended; 0 is the start, or what is kept of it.
     pub(crate) fn follow(self: &Arc<Self>, mut offset: u64) -> impl Pieces<Item = Piece> + Send + use<> {
         let process = Arc::clone(self);

@@ -18,7 +18,7 @@ use std::{
 pub(crate) use follow::Piece;
 use futures_util::StreamExt;
 use output_log::OutputLog;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 use workden::{Error, ErrorKind, Result, Sandbox, Workspace};
 use workden_core::sandbox::{Ended, Process, ProcessControl, ProcessEvent, ProcessEvents, SpawnRequest, Streams};
@@ -47,6 +47,8 @@ pub(crate) struct ServedProcess {
     pub(crate) pid: u32,
     /// The command, as a person would type it.
     pub(crate) line: String,
+    /// What it was started with.
+    pub(crate) request: SpawnRequest,
     /// A name that the client gave it.
     pub(crate) tag: Option<String>,
     pub(crate) is_terminal: bool,
@@ -82,6 +84,7 @@ impl ProcessTable {
             id,
             pid,
             line: request.command.as_line(),
+            request: request.clone(),
             tag,
             is_terminal: matches!(request.streams, Streams::Terminal(_)),
             started_at: Moment::now(),
@@ -127,6 +130,19 @@ impl ServedProcess {
     /// Stops it with everything that it started.
     pub(crate) fn stop(&self) {
         self.stop.cancel();
+    }
+
+    /// Stops it at a moment, whether a client follows or not.
+    pub(crate) fn stop_at(self: &Arc<Self>, moment: Instant) {
+        let process = Arc::clone(self);
+        tokio::spawn(async move {
+            let mut changes = process.changed.subscribe();
+            // The process holds the sender.
+            let ended = changes.wait_for(|_| process.ended().is_some());
+            if tokio::time::timeout_at(moment, ended).await.is_err() {
+                process.stop();
+            }
+        });
     }
 
     /// Reads its output until it ends.

@@ -149,7 +149,12 @@ pub(super) async fn read(
 }
 
 /// Reads a part of a file piece by piece, as the client takes it. A file that shrinks meanwhile ends with an error.
-fn pieces(workspace: Workspace, at: Resolved, from: u64, to: u64) -> impl futures_util::Stream<Item = Result<Bytes>> {
+pub(crate) fn pieces(
+    workspace: Workspace,
+    at: Resolved,
+    from: u64,
+    to: u64,
+) -> impl futures_util::Stream<Item = Result<Bytes>> {
     stream::try_unfold((workspace, at, from), move |(workspace, at, offset)| async move {
         if offset >= to {
             return Ok(None);

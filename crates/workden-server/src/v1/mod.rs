@@ -4,7 +4,7 @@ mod admin;
 mod approvals;
 mod commands;
 mod events;
-mod files;
+pub(crate) mod files;
 mod jobs;
 mod processes;
 mod search;

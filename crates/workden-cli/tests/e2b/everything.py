@@ -1,0 +1,216 @@
+"""The Python SDK of E2B, unchanged, against `workden serve`.
+
+It is configured by the variables that the SDK documents. Each finished part prints its name.
+"""
+
+import sys
+import time
+import urllib.error
+import urllib.request
+
+from e2b import CommandExitException, NotFoundException, PtySize, Sandbox, SandboxQuery, TimeoutException
+from e2b.exceptions import AuthenticationException, InvalidArgumentException, SandboxException
+
+PATIENCE = 120
+
+
+def fails(kind, call):
+    try:
+        call()
+    except kind as error:
+        return error
+    raise AssertionError(f"{kind.__name__} expected")
+
+
+def soon(what, check):
+    start = time.monotonic()
+    while not check():
+        assert time.monotonic() - start < PATIENCE, what
+        time.sleep(0.05)
+
+
+def sandboxes():
+    sandbox = Sandbox.create(timeout=600, metadata={"of": "test", "odd name": "a=b&c d"}, envs={"GREETING": "hello"})
+    other = Sandbox.create(timeout=60)
+    assert sandbox.is_running()
+    info = sandbox.get_info()
+    assert info.sandbox_id == sandbox.sandbox_id and info.template_id == "base", info
+    assert info.metadata["odd name"] == "a=b&c d" and info.state.value == "running", info
+    assert 500 < (info.end_at - info.started_at).total_seconds() <= 601, info
+    found = Sandbox.list(query=SandboxQuery(metadata={"odd name": "a=b&c d"})).next_items()
+    assert [item.sandbox_id for item in found] == [sandbox.sandbox_id], found
+    pages, paginator = [], Sandbox.list(limit=1)
+    while paginator.has_next:
+        pages += paginator.next_items()
+    assert {item.sandbox_id for item in pages} == {sandbox.sandbox_id, other.sandbox_id}, pages
+    sandbox.set_timeout(1200)
+    assert (sandbox.get_info().end_at - info.end_at).total_seconds() > 500
+    again = Sandbox.connect(sandbox.sandbox_id)
+    assert again.commands.run("echo $GREETING").stdout == "hello\n"
+    assert (sandbox.get_info().end_at - info.end_at).total_seconds() > 500, "connecting never shortens"
+    assert sandbox.get_host(3000).startswith(f"3000-{sandbox.sandbox_id}."), sandbox.get_host(3000)
+    metrics = sandbox.get_metrics()
+    assert len(metrics) == 1 and metrics[0].cpu_count > 0, metrics
+    assert other.kill() and not other.kill() and not other.is_running()
+    fails(NotFoundException, lambda: Sandbox.connect("a" * 20))
+    fails(SandboxException, lambda: other.commands.run("true"))
+    fails(SandboxException, lambda: Sandbox.create(template="missing"))
+    fails(SandboxException, lambda: Sandbox.create(network={"deny_out": ["0.0.0.0/0"]}))
+    fails(SandboxException, sandbox.create_snapshot)
+    return sandbox
+
+
+def files(sandbox):
+    files = sandbox.files
+    written = files.write("notes/a.txt", "one\n")
+    assert (written.path, written.name) == ("/home/user/notes/a.txt", "a.txt"), written
+    assert files.read("/home/user/notes/a.txt") == "one\n" and files.read("~/notes/a.txt") == "one\n"
+    assert sandbox.commands.run("cat /home/user/notes/a.txt ~/notes/a.txt").stdout == "one\none\n"
+    blob = bytes(range(256)) * 40_000
+    files.write("blob", blob)
+    assert bytes(files.read("blob", format="bytes")) == blob
+    assert b"".join(files.read("blob", format="stream")) == blob
+    files.write("streamed", blob, use_octet_stream=True)
+    assert bytes(files.read("streamed", format="bytes")) == blob
+    several = files.write_files([{"path": "d/1", "data": "1"}, {"path": "d/e/2", "data": b"2"}])
+    assert [item.path for item in several] == ["/home/user/d/1", "/home/user/d/e/2"], several
+    assert sorted(item.path for item in files.list("d")) == ["/home/user/d/1", "/home/user/d/e"]
+    assert sorted(item.name for item in files.list("d", depth=2)) == ["1", "2", "e"]
+    assert files.exists("d/e") and not files.exists("d/f")
+    assert files.make_dir("made/below") and not files.make_dir("made/below")
+    info = files.get_info("d/1")
+    assert (info.name, info.size, info.type.value, info.owner) == ("1", 1, "file", "user"), info
+    sandbox.commands.run("ln -s d/1 link && chmod 644 d/1")
+    info = files.get_info("link")
+    assert (info.symlink_target, info.type.value) == ("/home/user/d/1", "symlink"), info
+    moved = files.rename("d/1", "d/moved")
+    assert moved.path == "/home/user/d/moved" and not files.exists("d/1"), moved
+    files.remove("d")
+    assert not files.exists("d")
+    files.remove("d")
+    fails(NotFoundException, lambda: files.read("d"))
+    fails(NotFoundException, lambda: files.list("d"))
+    fails(InvalidArgumentException, lambda: files.read("made"))
+    fails(InvalidArgumentException, lambda: files.list("notes/a.txt"))
+    fails(AuthenticationException, lambda: files.read("notes/a.txt", user="root"))
+    fails(SandboxException, lambda: files.write("x", "x", metadata={"of": "test"}))
+    fails(SandboxException, lambda: files.watch_dir("made"))
+
+
+def signatures(sandbox):
+    sandbox.files.write("signed.txt", "signed")
+    url = sandbox.download_url("signed.txt", use_signature_expiration=600)
+    assert urllib.request.urlopen(url).read() == b"signed"
+    upload = sandbox.upload_url("uploaded.txt")
+    body = b'--x\r\nContent-Disposition: form-data; name="file"; filename="n"\r\n\r\nup\r\n--x--\r\n'
+    form = {"Content-Type": "multipart/form-data; boundary=x"}
+    urllib.request.urlopen(urllib.request.Request(upload, body, form)).read()
+    assert sandbox.files.read("uploaded.txt") == "up"
+    for wrong in [
+        url.replace("signed.txt", "uploaded.txt"),
+        url.replace("signature_expiration=", "signature_expiration=9"),
+        url.split("&signature")[0].split("?signature")[0],
+        sandbox.download_url("signed.txt", use_signature_expiration=-5),
+    ]:
+        try:
+            urllib.request.urlopen(wrong)
+        except urllib.error.HTTPError as error:
+            assert error.code in (401, 404), (wrong, error.code)
+        else:
+            raise AssertionError(wrong)
+
+
+def commands(sandbox):
+    run = sandbox.commands.run
+    result = run("echo out; echo err >&2; pwd; id -un; echo $USER $HOME")
+    assert result.stderr == "err\n" and result.exit_code == 0, result
+    assert result.stdout.splitlines()[:2] == ["out", "/home/user"], result
+    assert result.stdout.splitlines()[-1] == "user /home/user", result
+    assert run("pwd; echo $A", cwd="/tmp", envs={"A": "b"}).stdout == "/tmp\nb\n"
+    error = fails(CommandExitException, lambda: run("echo no >&2; exit 3"))
+    assert (error.exit_code, error.stderr) == (3, "no\n"), error
+    fails(InvalidArgumentException, lambda: run("true", cwd="/missing"))
+    fails(AuthenticationException, lambda: run("true", user="root"))
+    out, err = [], []
+    run("for i in 1 2 3; do echo $i; echo e$i >&2; done", on_stdout=out.append, on_stderr=err.append)
+    assert "".join(out) == "1\n2\n3\n" and "".join(err) == "e1\ne2\ne3\n", (out, err)
+    big = run("head -c 3000000 /dev/zero | tr '\\0' x").stdout
+    assert len(big) == 3_000_000
+    fails(TimeoutException, lambda: run("sleep 4321", timeout=1))
+    soon("its end", lambda: not any("4321" in " ".join(item.args) for item in sandbox.commands.list()))
+
+
+def processes(sandbox):
+    run = sandbox.commands.run
+    handle = run("echo started; while read line; do echo got $line; done; echo bye", background=True, stdin=True, timeout=0)
+    listed = [item for item in sandbox.commands.list() if item.pid == handle.pid]
+    assert listed and listed[0].cmd == "/bin/bash" and listed[0].args[:2] == ["-l", "-c"], listed
+    sandbox.commands.send_stdin(handle.pid, "a\n")
+    handle.send_stdin("b\n")
+    sandbox.commands.stream_input(handle.pid, ["c\n", "d\n"])
+    sandbox.commands.close_stdin(handle.pid)
+    assert handle.wait().stdout == "started\ngot a\ngot b\ngot c\ngot d\nbye\n"
+    quiet = run("sleep 9876", background=True, timeout=0)
+    quiet.disconnect()
+    assert any(item.pid == quiet.pid for item in sandbox.commands.list()), "it goes on without a client"
+    again = sandbox.commands.connect(quiet.pid)
+    assert sandbox.commands.kill(quiet.pid)
+    error = fails(CommandExitException, again.wait)
+    assert error.exit_code == -1 and "killed" in (error.error or ""), vars(error)
+    soon("the end", lambda: not sandbox.commands.kill(quiet.pid))
+    fails(NotFoundException, lambda: sandbox.commands.connect(999_999))
+    fails(NotFoundException, lambda: sandbox.commands.send_stdin(999_999, "x"))
+
+
+def terminals(sandbox):
+    seen = bytearray()
+    terminal = sandbox.pty.create(PtySize(rows=24, cols=80), timeout=0)
+    sandbox.pty.send_stdin(terminal.pid, b"stty size\n")
+    sandbox.pty.resize(terminal.pid, PtySize(rows=50, cols=132))
+    sandbox.pty.send_stdin(terminal.pid, b"stty size; echo $TERM; exit 4\n")
+    fails(CommandExitException, lambda: terminal.wait(on_pty=seen.extend))
+    assert b"50 132" in seen and b"xterm-256color" in seen, seen
+    other = sandbox.pty.create(PtySize(rows=24, cols=80), timeout=0)
+    assert sandbox.pty.kill(other.pid)
+    fails(CommandExitException, other.wait)
+
+
+def repositories(sandbox):
+    git = sandbox.git
+    git.init("repo", initial_branch="main")
+    sandbox.files.write("repo/a", "a")
+    git.configure_user("Ada", "ada@example.com", scope="local", path="repo")
+    git.add("repo")
+    git.commit("repo", "First")
+    git.create_branch("repo", "next")
+    status, branches = git.status("repo"), git.branches("repo")
+    assert status.is_clean and sorted(branches.branches) == ["main", "next"], (status, branches)
+
+
+def pauses(sandbox):
+    sandbox.files.write("kept", "kept")
+    sandbox.pause()
+    assert sandbox.get_info().state.value == "paused" and not sandbox.is_running()
+    again = Sandbox.connect(sandbox.sandbox_id, timeout=300)
+    assert again.is_running() and again.files.read("kept") == "kept"
+    assert again.kill()
+    assert not Sandbox.list().next_items()
+
+
+def main():
+    done = []
+    try:
+        sandbox = sandboxes()
+        done.append("sandboxes")
+        for part in [files, signatures, commands, processes, terminals, repositories, pauses]:
+            if part.__name__ in sys.argv[1:] or not sys.argv[1:]:
+                part(sandbox)
+                done.append(part.__name__)
+    finally:
+        # A service leaves its sandboxes running when it ends.
+        for item in Sandbox.list(limit=100).next_items():
+            Sandbox.kill(item.sandbox_id)
+        print(" ".join(done))
+
+
+main()

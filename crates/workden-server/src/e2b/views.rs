@@ -1,0 +1,116 @@
+//! What clients see of a sandbox: a session in E2B's words.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use workden::core::parse_size;
+
+use crate::{
+    clock::Moment,
+    database::SessionRow,
+    service::Service,
+    sessions::{AtSessionEnd, NewSession},
+};
+
+/// The version of envd whose calls are answered. Clients choose their calls by it.
+const ENVD_VERSION: &str = "0.6.13";
+/// Every sandbox names one; there are no nodes here.
+const CLIENT_ID: &str = "workden";
+
+/// A sandbox that was created or connected to.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct OpenedSandbox {
+    #[serde(rename = "templateID")]
+    template_id: String,
+    #[serde(rename = "sandboxID")]
+    sandbox_id: String,
+    #[serde(rename = "clientID")]
+    client_id: &'static str,
+    envd_version: &'static str,
+    envd_access_token: String,
+    domain: String,
+}
+
+impl OpenedSandbox {
+    pub(super) fn of(service: &Service, row: &SessionRow) -> Self {
+        Self {
+            template_id: row.runtime.clone(),
+            sandbox_id: row.id.clone(),
+            client_id: CLIENT_ID,
+            envd_version: ENVD_VERSION,
+            envd_access_token: service.secret.session_token(&row.id),
+            domain: service.config().domain.clone(),
+        }
+    }
+}
+
+/// A sandbox in a list, and its description.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SandboxView {
+    #[serde(rename = "templateID")]
+    pub(super) template_id: String,
+    #[serde(rename = "sandboxID")]
+    sandbox_id: String,
+    #[serde(rename = "clientID")]
+    client_id: &'static str,
+    pub(super) started_at: Moment,
+    end_at: Moment,
+    cpu_count: u64,
+    #[serde(rename = "memoryMB")]
+    memory_mb: u64,
+    /// Files share the disk of the service.
+    #[serde(rename = "diskSizeMB")]
+    disk_size_mb: u64,
+    envd_version: &'static str,
+    pub(super) state: String,
+    pub(super) metadata: BTreeMap<String, String>,
+    lifecycle: Value,
+    volume_mounts: [Value; 0],
+}
+
+impl SandboxView {
+    pub(super) fn of(service: &Service, row: &SessionRow) -> Self {
+        let size = SandboxSize::of(service, row);
+        let new: NewSession = serde_json::from_str(&row.spec).unwrap_or_default();
+        let on_timeout = if new.at_end == AtSessionEnd::Pause { "pause" } else { "kill" };
+        Self {
+            template_id: row.runtime.clone(),
+            sandbox_id: row.id.clone(),
+            client_id: CLIENT_ID,
+            started_at: row.created_at,
+            end_at: row.ends_at,
+            cpu_count: size.processors,
+            memory_mb: size.memory >> 20,
+            disk_size_mb: 0,
+            envd_version: ENVD_VERSION,
+            state: row.state.clone(),
+            metadata: new.labels,
+            lifecycle: json!({ "autoResume": false, "onTimeout": on_timeout }),
+            volume_mounts: [],
+        }
+    }
+}
+
+/// What a sandbox may use.
+pub(super) struct SandboxSize {
+    pub(super) processors: u64,
+    /// Bytes; 0 without a limit.
+    pub(super) memory: u64,
+}
+
+impl SandboxSize {
+    pub(super) fn of(service: &Service, row: &SessionRow) -> Self {
+        let config = service.config();
+        let new: NewSession = serde_json::from_str(&row.spec).unwrap_or_default();
+        let runtime = config.runtimes.get(&row.runtime);
+        let processors = new.cpus.or(runtime.and_then(|runtime| runtime.cpus));
+        let memory = new.memory.or_else(|| runtime.and_then(|runtime| runtime.memory.clone()));
+        let all = || std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a checked number above 0")]
+        let processors = processors.map_or_else(all, |count| count.ceil() as u64);
+        Self { processors, memory: memory.and_then(|memory| parse_size(&memory).ok()).unwrap_or(0) }
+    }
+}
