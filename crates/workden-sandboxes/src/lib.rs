@@ -29,6 +29,8 @@ mod container_keepers;
 #[cfg(feature = "daytona")]
 pub mod daytona;
 mod delegate;
+#[cfg(any(feature = "daytona", feature = "service"))]
+mod dial;
 #[cfg(feature = "docker")]
 pub mod docker;
 mod git_files;
@@ -43,12 +45,14 @@ mod lazy;
 mod limits;
 mod linux;
 mod options;
-#[cfg(any(feature = "docker", feature = "kubernetes", feature = "daytona"))]
+#[cfg(any(feature = "docker", feature = "kubernetes", feature = "daytona", feature = "service"))]
 mod reconnecting;
 pub mod repositories;
 pub mod runtimes;
 #[cfg(any(feature = "kubernetes", feature = "daytona"))]
 mod served;
+#[cfg(feature = "service")]
+pub mod service;
 mod session_id;
 mod small_file;
 mod token;

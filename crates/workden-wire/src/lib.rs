@@ -58,6 +58,6 @@ pub use challenge::{answer_challenge, challenge};
 pub use client::{RemoteSandbox, TreeDownload};
 pub use handshake::{launch, read_launch, write_reply};
 pub use launch::{Launch, LaunchTarget, Lifetime, PROTOCOL, PodAccess, PortAccess, Reply};
-pub use message_stream::MessageStream;
+pub use message_stream::{MessageStream, websocket_answer, websocket_request};
 pub use secret::SharedSecret;
 pub use server::{ServeOptions, TokenHash, router, serve};

@@ -11,11 +11,16 @@ use std::{
 
 use bytes::{Buf, Bytes};
 use futures_util::{Sink, Stream};
-use http::Response;
+use http::{Response, header};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_tungstenite::{
     WebSocketStream, accept_async_with_config, client_async_with_config,
-    tungstenite::{Error as SocketError, Message, client::IntoClientRequest, protocol::WebSocketConfig},
+    tungstenite::{
+        Error as SocketError, Message,
+        client::IntoClientRequest,
+        handshake::{client::generate_key, server::create_response},
+        protocol::{Role, WebSocketConfig},
+    },
 };
 
 use crate::limits;
@@ -43,6 +48,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> MessageStream<S> {
         }
     }
 
+    /// Continues as a server on a stream whose WebSocket was agreed on by [`websocket_answer`].
+    pub async fn agreed(stream: S) -> Self {
+        let socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config())).await;
+        Self { socket, left: Bytes::new() }
+    }
+
     /// Accepts a WebSocket as a server.
     ///
     /// # Errors
@@ -52,6 +63,32 @@ impl<S: AsyncRead + AsyncWrite + Unpin> MessageStream<S> {
         let socket = accept_async_with_config(stream, Some(config())).await.map_err(broken)?;
         Ok(Self { socket, left: Bytes::new() })
     }
+}
+
+/// Returns the request of a client for a WebSocket at an address.
+///
+/// # Errors
+///
+/// When the address is not that of a host.
+pub fn websocket_request(address: &http::Uri) -> io::Result<http::Request<()>> {
+    let invalid = |error| io::Error::new(io::ErrorKind::InvalidInput, error);
+    let host = address.authority().map(http::uri::Authority::as_str).unwrap_or_default();
+    http::Request::builder()
+        .uri(address)
+        .header(header::HOST, host)
+        .header(header::CONNECTION, "Upgrade")
+        .header(header::UPGRADE, "websocket")
+        .header(header::SEC_WEBSOCKET_VERSION, "13")
+        .header(header::SEC_WEBSOCKET_KEY, generate_key())
+        .body(())
+        .map_err(invalid)
+}
+
+/// Returns the answer of a server of HTTP to a request for a WebSocket, or `None` if the request does not ask for one.
+/// After the answer, the stream of the request is that of the socket: [`MessageStream::agreed`].
+#[must_use]
+pub fn websocket_answer(request: &http::Request<()>) -> Option<Response<()>> {
+    create_response(request).ok()
 }
 
 fn config() -> WebSocketConfig {
@@ -149,6 +186,28 @@ mod tests {
         };
         let ((), received) = tokio::join!(send, receive);
         assert!(received == long);
+    }
+
+    #[tokio::test]
+    async fn a_server_of_http_agrees_with_a_client_and_hands_the_stream_over() {
+        let request = websocket_request(&"ws://service:80/wire".parse().unwrap()).unwrap();
+        assert_eq!(request.headers()[header::HOST], "service:80");
+        let answer = websocket_answer(&request).unwrap();
+        assert!(answer.status() == 101 && answer.headers().contains_key(header::SEC_WEBSOCKET_ACCEPT));
+        assert!(websocket_answer(&http::Request::new(())).is_none());
+        assert!(
+            websocket_request(&"/wire".parse().unwrap()).is_ok_and(|request| request.headers()[header::HOST] == "")
+        );
+        // The same bytes on both sides as with the handshake.
+        let (near, far) = duplex(4096);
+        let near = WebSocketStream::from_raw_socket(near, Role::Client, Some(config())).await;
+        let mut near = MessageStream { socket: near, left: Bytes::new() };
+        let mut far = MessageStream::agreed(far).await;
+        near.write_all(b"hello").await.unwrap();
+        near.flush().await.unwrap();
+        let mut heard = [0; 5];
+        far.read_exact(&mut heard).await.unwrap();
+        assert_eq!(&heard, b"hello");
     }
 
     #[tokio::test]

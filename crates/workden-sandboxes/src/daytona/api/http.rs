@@ -17,10 +17,11 @@ use tokio::time::{sleep, timeout};
 use workden_core::{Error, ErrorKind, Result};
 
 use super::{
-    dial::{Dialer, Heard},
+    counted_stream::Heard,
     failure::{Failure, Progress, refused},
     key::ApiKey,
 };
+use crate::dial::Dialer;
 
 /// How long a connection is kept without a call: servers close theirs after 5 s or more.
 const IDLE_TIME: Duration = Duration::from_secs(4);

@@ -4,7 +4,7 @@
 //! opened by a token of its own ([`Api::open_port`]).
 
 mod control;
-mod dial;
+mod counted_stream;
 mod failure;
 mod http;
 mod key;
@@ -14,20 +14,20 @@ mod scripted_server;
 mod toolbox;
 mod types;
 
-use ::http::{Request, Uri, header};
+use ::http::{HeaderValue, Uri};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use workden_core::{Error, ErrorKind, Result};
-use workden_wire::MessageStream;
+use workden_wire::{MessageStream, websocket_request};
 
 use self::http::HttpClient;
 pub(crate) use self::{
-    dial::NetStream,
     failure::{Failure, Progress},
     http::jittered,
     key::ApiKey,
     toolbox::Toolbox,
     types::{BuildInfo, CreateSandbox, FileInfo, PreviewLink, SandboxInfo, SandboxState, VolumeMount},
 };
+use crate::dial::NetStream;
 
 /// The address of the service, unless another is set.
 pub(crate) const URL: &str = "https://app.daytona.io/api";
@@ -88,19 +88,12 @@ impl Api {
         };
         let unreachable = |why: &str| failed(ErrorKind::Unreachable, why);
         let invalid = || failed(ErrorKind::Unsupported, "invalid address of the port");
-        let address: Uri = link.url.parse().map_err(|_| invalid())?;
-        let authority = address.authority().ok_or_else(invalid)?;
-        let mut request = Request::builder()
-            .uri(link.url.replacen("http", "ws", 1))
-            .header(header::HOST, authority.as_str())
-            .header(header::CONNECTION, "Upgrade")
-            .header(header::UPGRADE, "websocket")
-            .header(header::SEC_WEBSOCKET_VERSION, "13")
-            .header(header::SEC_WEBSOCKET_KEY, tokio_tungstenite::tungstenite::handshake::client::generate_key());
+        let address: Uri = link.url.replacen("http", "ws", 1).parse().map_err(|_| invalid())?;
+        let mut request = websocket_request(&address).map_err(|_| invalid())?;
         if let Some(token) = &link.token {
-            request = request.header(PREVIEW_TOKEN, token);
+            let token = HeaderValue::from_str(token).map_err(|_| unreachable("invalid token of the port"))?;
+            request.headers_mut().insert(PREVIEW_TOKEN, token);
         }
-        let request = request.body(()).map_err(|_| invalid())?;
         let stream = self.http.dialer.dial(&address).await.map_err(|error| unreachable(&error.to_string()))?;
         MessageStream::connect(request, stream).await.map_err(|refused| match refused {
             Ok(answer) => {
