@@ -10,6 +10,7 @@ mod processes;
 mod search;
 mod sessions;
 mod tools;
+mod wire;
 
 use std::sync::Arc;
 
@@ -52,6 +53,7 @@ pub(crate) fn routes() -> (Router<Arc<Service>>, utoipa::openapi::OpenApi) {
         .merge(approvals::routes())
         .merge(events::routes())
         .merge(tools::routes())
+        .merge(wire::routes())
         .merge(admin::routes())
         .split_for_parts()
 }
