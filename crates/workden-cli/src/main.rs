@@ -19,6 +19,7 @@ mod mcp;
 mod mistakes;
 mod packages;
 mod policy;
+mod remote;
 mod run;
 mod runtimes;
 #[cfg(feature = "server")]

@@ -11,6 +11,7 @@ use crate::{
     containers::{ContainerArguments, Net},
     hosted::DaytonaArguments,
     packages::PathOption,
+    remote::RemoteArguments,
     typed::{self, MountArgument},
 };
 
@@ -25,6 +26,7 @@ Examples:
   workden run --sandbox docker --image debian:12 -- cat /etc/os-release
   workden run --sandbox docker --runtime python-datascience -- python analyse.py
   workden run --sandbox kubernetes --image debian:12 -- cat /etc/os-release
+  workden run --remote http://127.0.0.1:8420 --session user-42 -- make test
 
 Exit codes:
   that of the command; 128+N if signal N ended the command or workden
@@ -84,6 +86,8 @@ pub(crate) struct RunArguments {
     pub(super) cluster: ClusterArguments,
     #[command(flatten)]
     pub(super) daytona: DaytonaArguments,
+    #[command(flatten)]
+    pub(super) remote: RemoteArguments,
 }
 
 /// Where a command runs.

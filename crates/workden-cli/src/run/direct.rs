@@ -14,8 +14,9 @@ use super::{
 /// Runs the command directly, or returns `None` if the options do not allow it.
 pub(super) fn run(arguments: &RunArguments) -> Option<Ending> {
     // Without namespaces, only a keeper and a reaper can end every process that is left.
-    let with_keeper = arguments.level == Some(LevelArgument::Landlock) || arguments.session.is_some();
-    if arguments.sandbox != Kind::Linux || with_keeper || arguments.json || arguments.terminal {
+    let with_keeper = arguments.level == Some(LevelArgument::Landlock);
+    let is_elsewhere = arguments.session.is_some() || arguments.remote.is_named();
+    if arguments.sandbox != Kind::Linux || with_keeper || is_elsewhere || arguments.json || arguments.terminal {
         return None;
     }
     // A command that reads standard input would wait for the user, and the user for the command.

@@ -28,7 +28,7 @@ const PROGRAMS: [(&str, &[&str]); 4] = [
 /// Returns what to type instead, if the program of the command was not found and a toolchain has it.
 pub(super) fn hint(arguments: &RunArguments, ending: &Ending) -> Option<String> {
     let not_found = matches!(ending, Ending::Command(Ended::Exited(NOT_FOUND), ..));
-    if !not_found || arguments.sandbox != Kind::Linux || arguments.session.is_some() {
+    if !not_found || arguments.sandbox != Kind::Linux || arguments.session.is_some() || arguments.remote.is_named() {
         return None;
     }
     let host = HostEnvironment::from_process();

@@ -13,6 +13,7 @@ use workden::{
     sandboxes::{
         HostSandbox, LinuxSandbox,
         docker::{DockerSandbox, DockerSandboxBuilder},
+        service::{ServiceSandbox, ServiceSandboxBuilder},
     },
 };
 
@@ -43,10 +44,16 @@ pub(super) enum RunSandbox {
     Daytona(DaytonaSandbox),
     /// A session, which keeps running.
     Session(Session),
+    /// A session of a service, which keeps running if it has a name.
+    Remote(ServiceSandbox),
 }
 
 impl RunSandbox {
     pub(super) async fn start(arguments: &RunArguments, told: &mut ToldToEnd) -> std::result::Result<Self, Ending> {
+        if let Some(builder) = remote(arguments) {
+            let sandbox = builder.build().map_err(Ending::Refused)?;
+            return started(sandbox, async |sandbox| sandbox.start().await, told).await.map(Self::Remote);
+        }
         if let Some(id) = &arguments.session {
             return session(arguments, id, told).await.map(Self::Session);
         }
@@ -83,6 +90,7 @@ impl RunSandbox {
             #[cfg(feature = "daytona")]
             Self::Daytona(sandbox) => sandbox,
             Self::Session(session) => &**session,
+            Self::Remote(sandbox) => sandbox,
         }
     }
 
@@ -92,6 +100,10 @@ impl RunSandbox {
             Self::Linux(sandbox, _used) => sandbox.close().await,
             Self::Host(sandbox) => sandbox.close().await,
             Self::Session(session) => drop(session),
+            Self::Remote(sandbox) => {
+                // A session that the service does not delete now ends when it has been idle.
+                let _ = sandbox.stop().await;
+            }
             Self::Docker(sandbox) => {
                 // If the daemon does not stop the container now, it ends when its lease expires.
                 let _ = sandbox.stop().await;
@@ -198,6 +210,12 @@ async fn session(
     }
 }
 
+/// Returns the session of a service, if the options name one.
+fn remote(arguments: &RunArguments) -> Option<ServiceSandboxBuilder> {
+    let (session, net) = (arguments.session.as_ref(), arguments.net.as_ref());
+    arguments.remote.session(session, &arguments.container, net, &arguments.options)
+}
+
 /// Starts a container.
 async fn in_container(
     arguments: &RunArguments,
@@ -276,6 +294,7 @@ impl RunArguments {
     /// Returns the isolation that this machine itself must provide.
     pub(super) fn machine(&self) -> Machine {
         match (self.sandbox, self.level) {
+            _ if self.remote.is_named() => Machine::NotAsked,
             (Kind::Linux, Some(LevelArgument::Landlock)) => Machine::WithoutNamespaces,
             (Kind::Linux, _) => Machine::Namespaces,
             (Kind::Host | Kind::Docker | Kind::Kubernetes | Kind::Daytona, _) => Machine::NotAsked,
@@ -285,6 +304,11 @@ impl RunArguments {
 
 /// Rejects unsupported combinations of options.
 pub(super) fn check(arguments: &RunArguments) -> Result<()> {
+    if arguments.remote.is_named() {
+        arguments.cluster.refuse()?;
+        arguments.daytona.refuse()?;
+        return arguments.remote.check(&arguments.container, &not_remote(arguments));
+    }
     if arguments.sandbox == Kind::Daytona {
         arguments.cluster.refuse()?;
         return arguments.daytona.check(&arguments.container, &of_this_machine(arguments));
@@ -346,6 +370,18 @@ fn of_this_machine(arguments: &RunArguments) -> [Named; 6] {
         arguments.options.toolchains(),
         ("--pids", arguments.options.pids.is_some()),
         ("--level", arguments.level.is_some()),
+    ]
+}
+
+/// Returns the options that a session of a service does not have.
+fn not_remote(arguments: &RunArguments) -> [Named; 6] {
+    [
+        ("--root", arguments.root.is_some()),
+        ("--mount", !arguments.mount.is_empty()),
+        arguments.path.named(),
+        arguments.options.toolchains(),
+        ("--level", arguments.level.is_some()),
+        ("--limits", arguments.limits != LimitsHeld::Required),
     ]
 }
 

@@ -14,6 +14,7 @@ use crate::{
     containers::{ContainerArguments, Net},
     hosted::DaytonaArguments,
     packages::PathOption,
+    remote::RemoteArguments,
     typed::{self, MountArgument},
 };
 
@@ -78,6 +79,8 @@ pub(crate) struct WorkspaceArguments {
     pub(super) cluster: ClusterArguments,
     #[command(flatten)]
     pub(super) daytona: DaytonaArguments,
+    #[command(flatten)]
+    pub(super) remote: RemoteArguments,
 }
 
 impl WorkspaceArguments {
@@ -103,6 +106,7 @@ impl WorkspaceArguments {
             max_output: None,
             cluster: ClusterArguments::default(),
             daytona: DaytonaArguments::default(),
+            remote: RemoteArguments::default(),
         }
     }
 
@@ -154,6 +158,7 @@ impl WorkspaceArguments {
         words.extend(self.options.words());
         words.extend(self.cluster.words(whole));
         words.extend(self.daytona.words());
+        words.extend(self.remote.words());
         let mut say = |name: &str, value: String| words.extend([name.to_owned(), value]);
         if let Some(timeout) = self.time.timeout {
             say("--timeout", timeout.as_secs_f64().to_string());
@@ -207,7 +212,7 @@ impl WorkspaceArguments {
 
     /// Whether commands and files are not on this machine.
     pub(super) fn is_elsewhere(&self) -> bool {
-        matches!(self.sandbox(), SandboxChoice::Kubernetes | SandboxChoice::Daytona)
+        self.remote.is_named() || matches!(self.sandbox(), SandboxChoice::Kubernetes | SandboxChoice::Daytona)
     }
 
     /// Returns where commands run: nowhere, if the files are in a document.

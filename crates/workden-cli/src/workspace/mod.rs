@@ -86,7 +86,7 @@ impl WorkspaceArguments {
     fn mention_unmatched(&self, config: &Config) {
         let here = VirtualPath::parse(sandbox::WORKSPACE).into_iter();
         let paths: Vec<VirtualPath> = here.chain(self.mount.iter().map(|mount| mount.at.clone())).collect();
-        if self.sandbox() == SandboxChoice::Linux && config.mounts.is_empty() {
+        if self.sandbox() == SandboxChoice::Linux && !self.is_elsewhere() && config.mounts.is_empty() {
             config.rules_without_paths(&paths).iter().for_each(|sentence| tell(sentence));
         }
     }
@@ -103,7 +103,7 @@ impl WorkspaceArguments {
 
     /// Whether the workspace is one directory with commands in a sandbox of this machine.
     fn has_project(&self, config: Option<&Config>) -> bool {
-        let is_here = self.sandbox() == SandboxChoice::Linux && self.session.is_none();
+        let is_here = self.sandbox() == SandboxChoice::Linux && self.session.is_none() && !self.is_elsewhere();
         is_here && self.state.is_none() && config.is_none_or(|config| config.mounts.is_empty())
     }
 

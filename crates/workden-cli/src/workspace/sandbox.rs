@@ -1,5 +1,7 @@
 //! Adds the sandbox of the options to the workspace builder, and rejects options that a kind does not support.
 
+use std::sync::Arc;
+
 use workden::{Config, SessionKind, SessionSpec, WorkspaceBuilder};
 
 use super::arguments::{SandboxChoice, WorkspaceArguments};
@@ -22,6 +24,11 @@ impl WorkspaceArguments {
         config: Option<&Config>,
         log: Level,
     ) -> Result<WorkspaceBuilder, Failure> {
+        let (session, net) = (self.session.as_ref(), self.net.as_ref());
+        if let Some(remote) = self.remote.session(session, &self.container, net, &self.options) {
+            self.check_remote(config)?;
+            return Ok(builder.remote(Arc::new(remote.build().map_err(request)?)));
+        }
         if let Some(id) = &self.session {
             self.check_session(config)?;
             let sessions = user_sessions().map_err(request)?;
@@ -125,6 +132,15 @@ impl WorkspaceArguments {
     fn check_daytona(&self, config: Option<&Config>) -> Result<(), Failure> {
         self.cluster.refuse().map_err(usage)?;
         self.daytona.check(&self.container, &self.of_this_machine(config)).map_err(usage)
+    }
+
+    /// Rejects options that a session of a service does not have.
+    fn check_remote(&self, config: Option<&Config>) -> Result<(), Failure> {
+        self.cluster.refuse().map_err(usage)?;
+        self.daytona.refuse().map_err(usage)?;
+        let named = self.of_this_machine(config);
+        let not_remote: Vec<Named> = named.into_iter().filter(|(name, _)| *name != "--pids").collect();
+        self.remote.check(&self.container, &not_remote).map_err(usage)
     }
 
     /// Returns the options about the files, programs and limits of this machine.
