@@ -13,10 +13,10 @@ use tokio_util::sync::CancellationToken;
 use workden::policy::approvals::ApprovalMemory;
 
 use crate::{
-    approvals::{ASKING, AskVia, Asking, CANNOT_ASK, CallDigest, PendingQuestion, RoundTrip, StateSeal, shows_forms},
+    approvals::{ASKING, AskVia, Asking, CallDigest, PendingQuestion, RoundTrip, StateSeal, shows_forms},
     limits::CALLS,
     progress::ProgressQueue,
-    quota::{HeldBytes, IncomingBytes, Permit, Quota},
+    quota::{HeldBytes, IncomingBytes, Quota},
 };
 
 /// A call as it came in.
@@ -69,9 +69,9 @@ impl ClientCall {
     pub(crate) async fn run<T>(self, seal: &StateSeal, work: impl Future<Output = T>) -> Result<CallEnd<T>, ErrorData> {
         let _held = self.held().ok_or_else(at_capacity)?;
         let permit = Arc::new(self.quota.permit());
-        let (via, question) = self.ask_via(seal, &permit);
+        let (via, question) = self.ask_via(seal);
         let Self { context, digest, remembered, progress, stopped, .. } = self;
-        let asking = Asking { via, remembered };
+        let asking = Asking { via, permit: Arc::clone(&permit), remembered };
         let peer = context.peer.clone();
         let running = async {
             permit.acquire().await;
@@ -106,11 +106,11 @@ impl ClientCall {
     }
 
     /// Decides how the client is asked.
-    fn ask_via(&self, seal: &StateSeal, permit: &Arc<Permit>) -> (AskVia, Option<(Arc<RoundTrip>, PendingQuestion)>) {
+    fn ask_via(&self, seal: &StateSeal) -> (AskVia, Option<(Arc<RoundTrip>, PendingQuestion)>) {
         let timeout = match self.questions {
             Questions::Refused(how) => return (AskVia::Nothing(how), None),
             Questions::Asked(_) if !shows_forms(self.context.client_capabilities().as_ref()) => {
-                return (AskVia::Nothing(CANNOT_ASK), None);
+                return (AskVia::Unable, None);
             }
             Questions::Asked(timeout) => timeout,
         };
@@ -120,8 +120,7 @@ impl ClientCall {
             .protocol_version()
             .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
         if !by_round_trip {
-            let (peer, permit) = (self.context.peer.clone(), Arc::clone(permit));
-            return (AskVia::Elicitation { peer, permit, timeout }, None);
+            return (AskVia::Elicitation { peer: self.context.peer.clone(), timeout }, None);
         }
         let RetryInput { state, responses } = &self.retry;
         let (round, question) = RoundTrip::new(seal, &self.digest, state.as_deref(), responses.as_ref());

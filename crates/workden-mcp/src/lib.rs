@@ -39,7 +39,7 @@ mod stdio;
 mod tool_description;
 mod tool_result;
 
-pub use approvals::approvals;
-pub use http::{BearerToken, HttpAccess, HttpOptions, HttpServer, serve_http};
+pub use approvals::{ClientQuestions, approvals, approvals_or};
+pub use http::{BearerToken, HttpAccess, HttpEndpoint, HttpOptions, HttpServer, serve_http};
 pub use server::McpServer;
 pub use stdio::{serve_stdio, serve_streams};

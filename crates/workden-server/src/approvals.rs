@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use utoipa::ToSchema;
@@ -73,15 +74,22 @@ impl ApprovalDesk {
 
     /// Returns the approvals of a session, whose questions wait at this desk.
     pub(crate) fn of(self: &Arc<Self>, recorder: Arc<CallRecorder>) -> Approvals {
+        Approvals::asking_later(self.questions_of(recorder))
+    }
+
+    /// Returns the function that takes the questions of a session to this desk.
+    pub(crate) fn questions_of(
+        self: &Arc<Self>,
+        recorder: Arc<CallRecorder>,
+    ) -> impl Fn(ApprovalRequest) -> BoxFuture<'static, Decision> + Clone + Send + Sync + use<> {
         let desk = Arc::clone(self);
-        Approvals::asking_later(move |request| {
+        move |request| {
             let (desk, recorder) = (Arc::clone(&desk), Arc::clone(&recorder));
-            async move {
-                desk.ask(request, &recorder)
-                    .await
-                    .unwrap_or_else(|error| Decision::Unanswered { how: error.sentence().to_owned() })
-            }
-        })
+            Box::pin(async move {
+                let asked = desk.ask(request, &recorder).await;
+                asked.unwrap_or_else(|error| Decision::Unanswered { how: error.sentence().to_owned() })
+            })
+        }
     }
 
     /// Follows the number of changes.

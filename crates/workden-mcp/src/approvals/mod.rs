@@ -10,7 +10,7 @@ mod question;
 mod request_state;
 mod round_trip;
 
-use std::{sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use question::Reply;
 pub(crate) use request_state::{CallDigest, StateSeal};
@@ -38,6 +38,8 @@ tokio::task_local! {
 #[derive(Clone, Debug)]
 pub(crate) struct Asking {
     pub(crate) via: AskVia,
+    /// Released while a person is asked.
+    pub(crate) permit: Arc<Permit>,
     /// The answers of the agent's user that cover later calls.
     pub(crate) remembered: Arc<ApprovalMemory>,
 }
@@ -45,27 +47,42 @@ pub(crate) struct Asking {
 /// The way a question takes to the client.
 #[derive(Clone, Debug)]
 pub(crate) enum AskVia {
-    /// A request to the client in the middle of the call, which releases its permit meanwhile.
-    Elicitation { peer: Peer<RoleServer>, permit: Arc<Permit>, timeout: Duration },
+    /// A request to the client in the middle of the call.
+    Elicitation { peer: Peer<RoleServer>, timeout: Duration },
     /// The result of the call, after which the client repeats it.
     RoundTrip(Arc<RoundTrip>),
-    /// None; the sentence says what to do instead.
+    /// None: the client cannot ask its user.
+    Unable,
+    /// None: the call may not ask; the sentence says what to do instead.
     Nothing(&'static str),
 }
 
+/// Whether the person behind an MCP client is asked, by [`approvals_or`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientQuestions {
+    /// First, if the client can ask.
+    Asked,
+    /// Never: the client is the agent itself.
+    Never,
+}
+
 impl AskVia {
-    async fn ask(self, request: ApprovalRequest) -> Decision {
+    async fn ask(self, request: ApprovalRequest, permit: &Permit) -> Decision {
         match self {
-            Self::Elicitation { peer, permit, timeout } => {
-                permit.release();
-                let decision = elicit(&peer, &request, timeout).await;
-                permit.acquire().await;
-                decision
-            }
+            Self::Elicitation { peer, timeout } => without(permit, elicit(&peer, &request, timeout)).await,
             Self::RoundTrip(round_trip) => round_trip.ask(request).await,
+            Self::Unable => Decision::unanswered(CANNOT_ASK, &request),
             Self::Nothing(how) => Decision::unanswered(how, &request),
         }
     }
+}
+
+/// Waits for a person, without the permit of the call meanwhile.
+async fn without<T>(permit: &Permit, answer: impl Future<Output = T>) -> T {
+    permit.release();
+    let answer = answer.await;
+    permit.acquire().await;
+    answer
 }
 
 /// Returns approvals that ask the person behind the MCP client of the call. Give them to the workspace that is
@@ -74,14 +91,50 @@ impl AskVia {
 #[must_use]
 pub fn approvals() -> Approvals {
     Approvals::asking_later(|request| async move {
-        let Ok(Asking { via, remembered }) = ASKING.try_with(Asking::clone) else {
+        let Ok(asking) = ASKING.try_with(Asking::clone) else {
             let how = "the call does not come from an MCP client that could be asked".to_owned();
             return Decision::Unanswered { how };
         };
+        asking.remembering(request, async |asking, request| asking.via.ask(request, &asking.permit).await).await
+    })
+}
+
+/// Returns approvals as [`approvals`] does, which ask `otherwise` where the client of the call cannot ask its user or
+/// is not to be asked.
+pub fn approvals_or<F>(
+    client: ClientQuestions,
+    otherwise: impl Fn(ApprovalRequest) -> F + Clone + Send + Sync + 'static,
+) -> Approvals
+where
+    F: Future<Output = Decision> + Send + 'static,
+{
+    Approvals::asking_later(move |request| {
+        let otherwise = otherwise.clone();
+        async move {
+            let Ok(asking) = ASKING.try_with(Asking::clone) else { return otherwise(request).await };
+            let ask = async |Asking { via, permit, .. }: Asking, request| match (&via, client) {
+                (AskVia::Unable, _) | (AskVia::Elicitation { .. } | AskVia::RoundTrip(_), ClientQuestions::Never) => {
+                    without(&permit, otherwise(request)).await
+                }
+                (AskVia::Nothing(_), _) | (_, ClientQuestions::Asked) => via.ask(request, &permit).await,
+            };
+            asking.remembering(request, ask).await
+        }
+    })
+}
+
+impl Asking {
+    /// Asks, unless an earlier answer covers the request, and keeps an answer that covers later calls.
+    async fn remembering(
+        self,
+        request: ApprovalRequest,
+        ask: impl AsyncFnOnce(Self, ApprovalRequest) -> Decision,
+    ) -> Decision {
+        let remembered = Arc::clone(&self.remembered);
         if remembered.covers(&request) {
             return Decision::Approve(Scope::Once);
         }
-        match via.ask(request.clone()).await {
+        match ask(self, request.clone()).await {
             // The workspace serves every agent, and its memory would hold for all of them.
             Decision::Approve(scope) => {
                 remembered.remember(&request, scope);
@@ -89,7 +142,7 @@ pub fn approvals() -> Approvals {
             }
             decision => decision,
         }
-    })
+    }
 }
 
 /// Whether a client shows forms to its user.

@@ -6,33 +6,27 @@
 mod admission;
 mod bearer_token;
 mod connections;
+mod endpoint;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use admission::Admission;
 use axum::{
     Router,
     extract::{Request, State},
-    http::{
-        Method, StatusCode,
-        header::{HOST, ORIGIN, WWW_AUTHENTICATE},
-    },
-    middleware::{Next, from_fn, from_fn_with_state},
+    http::{StatusCode, header::WWW_AUTHENTICATE},
+    middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
 };
 pub use bearer_token::BearerToken;
 use connections::ConnectionSlot;
-use rmcp::transport::streamable_http_server::{
-    StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
-};
+pub use endpoint::HttpEndpoint;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use workden::{Error, ErrorKind, Result};
 
 use crate::{
     McpServer,
-    limits::{CONNECTIONS, HEADERS_TIMEOUT, MESSAGE_BYTES, SESSION_IDLE, SESSIONS, SHUTDOWN_TIMEOUT},
-    server::Clients,
+    limits::{CONNECTIONS, HEADERS_TIMEOUT, SESSIONS, SHUTDOWN_TIMEOUT},
 };
 
 /// The path of the MCP endpoint.
@@ -187,46 +181,8 @@ fn router(server: &McpServer, address: SocketAddr, options: HttpOptions, stop: &
         hosts.push(address.ip().to_string());
     }
     hosts.extend(options.allowed_hosts);
-    let config = StreamableHttpServerConfig::default()
-        .with_allowed_hosts(hosts)
-        .with_allowed_origins(options.allowed_origins)
-        .enforce_origin_validation()
-        .with_max_request_body_bytes(MESSAGE_BYTES)
-        .with_cancellation_token(stop.clone());
-    let mut sessions = LocalSessionManager::default();
-    sessions.session_config.keep_alive = Some(SESSION_IDLE);
-    let sessions = Arc::new(sessions);
-    let admission = Admission::new(server.quota().clone(), Arc::clone(&sessions), options.sessions);
-    let (server, stopped) = (server.clone(), stop.clone());
-    let clone = move || Ok(server.for_client(stopped.clone(), Clients::Unknown));
-    let service = StreamableHttpService::new(clone, sessions, config);
-    Router::new()
-        .route_service(PATH, service)
-        .layer(from_fn(delete_without_content))
-        .layer(from_fn(refuse_ambiguous_headers))
-        .layer(from_fn_with_state(Arc::new(admission), admission::admit))
-        .layer(from_fn_with_state(Arc::new(options.access), authenticate))
-}
-
-/// Refuses a request with several values of a header that is checked: only the first would be.
-async fn refuse_ambiguous_headers(request: Request, next: Next) -> Response {
-    for name in [HOST, ORIGIN] {
-        if request.headers().get_all(&name).iter().nth(1).is_some() {
-            return (StatusCode::BAD_REQUEST, format!("invalid request: several `{name}` headers\n")).into_response();
-        }
-    }
-    next.run(request).await
-}
-
-/// Answers the end of a session with `204 No Content`. The library sends `202 Accepted`, which the official Python
-/// client takes for a failure.
-async fn delete_without_content(request: Request, next: Next) -> Response {
-    let closes = request.method() == Method::DELETE;
-    let mut response = next.run(request).await;
-    if closes && response.status() == StatusCode::ACCEPTED {
-        *response.status_mut() = StatusCode::NO_CONTENT;
-    }
-    response
+    let endpoint = endpoint::router(server, hosts, options.allowed_origins, options.sessions, stop);
+    Router::new().route_service(PATH, endpoint).layer(from_fn_with_state(Arc::new(options.access), authenticate))
 }
 
 /// Checks the token before anything of the body is read.

@@ -1,11 +1,15 @@
 //! `LiveSession`: a session that this process has opened: its workspace, and who uses it now.
 
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicI64, AtomicU64, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
 };
 
 use workden::{Error, ErrorKind, GitFiles, Result, SessionId, Workspace, WorkspaceBuilder};
+use workden_mcp::{ClientQuestions, HttpEndpoint, McpServer};
 use workden_tools::{Toolset, ToolsetOptions};
 
 use super::{NewSession, SessionPolicy};
@@ -13,7 +17,7 @@ use crate::{
     api_error::ApiError,
     clock::Moment,
     database::SessionRow,
-    identity::Principal,
+    identity::{Principal, Role},
     processes::ProcessTable,
     service::{Answer, Service},
 };
@@ -29,6 +33,8 @@ pub(crate) struct LiveSession {
     /// Without a recorder: [`LiveSession::workspace`] adds that of the caller.
     workspace: Workspace,
     toolset: OnceLock<Toolset>,
+    /// The MCP endpoint of each key, so that no client can use what another key has started.
+    endpoints: Mutex<HashMap<String, HttpEndpoint>>,
     pub(crate) processes: Arc<ProcessTable>,
     in_use: AtomicU64,
     checked_at: AtomicI64,
@@ -63,6 +69,24 @@ impl LiveSession {
         }
         let made = self.workspace(service, principal).toolset(ToolsetOptions::default())?;
         Ok(self.toolset.get_or_init(|| made).clone())
+    }
+
+    /// Returns the MCP endpoint of the session for one key.
+    pub(crate) fn mcp(&self, service: &Service, principal: &Principal) -> Result<HttpEndpoint> {
+        let known = || self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(endpoint) = known().get(&principal.key) {
+            return Ok(endpoint.clone());
+        }
+        let recorder = Arc::new(service.recorder(&self.id, &self.tenant, principal));
+        // The agent has the token of its session: it must not answer its own questions.
+        let client = match principal.role {
+            Role::Admin | Role::Tenant => ClientQuestions::Asked,
+            Role::Session => ClientQuestions::Never,
+        };
+        let approvals = workden_mcp::approvals_or(client, service.approvals.questions_of(Arc::clone(&recorder)));
+        let workspace = self.workspace.behind(None, Some(approvals))?.recorded_by(recorder);
+        let endpoint = HttpEndpoint::new(&McpServer::new(&workspace, ToolsetOptions::default())?);
+        Ok(known().entry(principal.key.clone()).or_insert(endpoint).clone())
     }
 
     /// Counts a use until the value is dropped.
@@ -153,8 +177,8 @@ impl Service {
         let workspace = builder.approvals(self.approvals.of(recorder)).build()?;
         let (in_use, checked_at) = (AtomicU64::new(0), AtomicI64::new(Moment::now().0));
         let (id, tenant) = (row.id, row.tenant);
-        let (toolset, processes) = (OnceLock::new(), Arc::default());
-        let live = LiveSession { id, tenant, workspace, toolset, processes, in_use, checked_at };
+        let (toolset, endpoints, processes) = (OnceLock::new(), Mutex::default(), Arc::default());
+        let live = LiveSession { id, tenant, workspace, toolset, endpoints, processes, in_use, checked_at };
         Ok(self.keep_live(Arc::new(live)))
     }
 
@@ -188,5 +212,5 @@ impl Service {
 /// The service itself, for records of what no caller does.
 fn service_principal(tenant: &str) -> Principal {
     let key = String::new();
-    Principal { key, tenant: tenant.to_owned(), role: crate::identity::Role::Tenant, session: None }
+    Principal { key, tenant: tenant.to_owned(), role: Role::Tenant, session: None }
 }

@@ -6,6 +6,7 @@ mod commands;
 mod events;
 pub(crate) mod files;
 mod jobs;
+mod mcp;
 mod processes;
 mod search;
 mod sessions;
@@ -53,6 +54,7 @@ pub(crate) fn routes() -> (Router<Arc<Service>>, utoipa::openapi::OpenApi) {
         .merge(approvals::routes())
         .merge(events::routes())
         .merge(tools::routes())
+        .merge(mcp::routes())
         .merge(wire::routes())
         .merge(admin::routes())
         .split_for_parts()
