@@ -26,9 +26,11 @@ pub(crate) fn run() -> Outcome {
     let list = workspace::root().join("crates/workden-daytona-stub/tests/sdk/requirements.txt");
     let home = homes.join("daytona");
     installed::provide(&list, &home, "bin/python", || installed::by_pip(Path::new("python3"), &list, &home))?;
-    let list = workspace::root().join("crates/workden-cli/tests/e2b/requirements.txt");
-    let home = homes.join("e2b");
+    let lists = workspace::root().join("crates/workden-cli/tests/e2b");
+    let (list, home) = (lists.join("requirements.txt"), homes.join("e2b"));
     installed::provide(&list, &home, "bin/python", || installed::by_pip(Path::new("python3"), &list, &home))?;
+    let (list, home) = (lists.join("package.json"), homes.join("e2b-npm"));
+    installed::provide(&list, &home, NODE, || by_npm(&list, &home))?;
     println!("the clients are in {}", homes.display());
     Ok(())
 }

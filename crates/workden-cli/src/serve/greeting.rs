@@ -19,6 +19,8 @@ pub(super) fn text(url: &str, is_open: bool, key: Option<&str>) -> String {
         String::new(),
         "Create a session:".to_owned(),
         format!("  curl{header} {url}/v1/sessions --json '{{}}'"),
+        "Use the SDKs of E2B:".to_owned(),
+        format!("  export E2B_API_URL={url} E2B_SANDBOX_URL={url} E2B_API_KEY={shown}"),
         "Describe the API:".to_owned(),
         format!("  {url}/openapi.json"),
         String::new(),
@@ -35,7 +37,9 @@ mod tests {
         let text = text("http://127.0.0.1:1", false, Some("e2b_ab"));
         assert!(text.contains("your key, shown once: e2b_ab"), "{text}");
         assert!(text.contains("curl -H 'Authorization: Bearer e2b_ab' http://127.0.0.1:1/v1/sessions"), "{text}");
+        assert!(text.contains("E2B_SANDBOX_URL=http://127.0.0.1:1 E2B_API_KEY=e2b_ab\n"), "{text}");
         let open = super::text("http://127.0.0.1:1", true, None);
+        assert!(open.contains("E2B_API_KEY=e2b_00\n"), "the SDKs want a key, and it is not checked: {open}");
         assert!(open.contains("curl http://127.0.0.1:1/v1/sessions") && open.contains("without a key"), "{open}");
         assert!(super::text("http://127.0.0.1:1", false, None).contains("Bearer YOUR-KEY"));
     }

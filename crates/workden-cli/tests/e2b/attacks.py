@@ -188,6 +188,24 @@ def shapes(client, key):
     assert made[0]["sandboxID"] == made[1]["sandboxID"], made
 
 
+def policies(client):
+    """The policy of a tenant holds for these calls, too, and the record says who made them."""
+    admin = {"X-API-KEY": ADMIN}
+    settings = {"policy": {"preset": "readonly"}}
+    answer = client.put(f"{URL}/v1/tenants/cleo", headers=admin, json=settings)
+    assert answer.status_code in (200, 201, 204), answer.text
+    sandbox, token = create(client, tenant_key(client, "cleo"))
+    answer = client.post(f"{URL}/files?path=a", headers=to(sandbox, token), content=b"a")
+    assert answer.status_code == 403 and answer.json()["code"] == 403, answer.text
+    for method, body in [("MakeDir", {"path": "a"}), ("Remove", {"path": "a"}), ("Move", {"source": "a", "destination": "b"})]:
+        answer = client.post(f"{URL}/filesystem.Filesystem/{method}", headers=to(sandbox, token), json=body)
+        assert answer.status_code in (403, 404) and answer.json()["code"] in ("permission_denied", "not_found"), answer.text
+    answer = run(client, sandbox, token, "touch", "a")
+    assert list(frames(answer.content))[-1][1]["error"]["code"] == "permission_denied", answer.content
+    events = client.get(f"{URL}/v1/sessions/{sandbox}/events", headers=admin).json()
+    assert f"session:{sandbox}" in json.dumps(events) and "touch" in json.dumps(events), events
+
+
 def deserters(client, sandbox, token):
     """Clients that go away in the middle leave a sandbox that works, and nothing of theirs that counts as running."""
     address = urlsplit(URL)
@@ -228,6 +246,7 @@ def main():
                 (paths, (sandbox, token)),
                 (messages, (sandbox, token)),
                 (shapes, (key,)),
+                (policies, ()),
                 (deserters, (sandbox, token)),
             ]:
                 part(client, *more)

@@ -3,13 +3,26 @@
 It is configured by the variables that the SDK documents. Each finished part prints its name.
 """
 
-import sys
+import asyncio
 import time
 import urllib.error
 import urllib.request
 
-from e2b import CommandExitException, NotFoundException, PtySize, Sandbox, SandboxQuery, TimeoutException
-from e2b.exceptions import AuthenticationException, InvalidArgumentException, SandboxException
+from e2b import (
+    AsyncSandbox,
+    CommandExitException,
+    NotFoundException,
+    PtySize,
+    Sandbox,
+    SandboxQuery,
+    TimeoutException,
+)
+from e2b.exceptions import (
+    AuthenticationException,
+    InvalidArgumentException,
+    SandboxException,
+    SandboxNotRunningException,
+)
 
 PATIENCE = 120
 
@@ -83,6 +96,13 @@ def files(sandbox):
     sandbox.commands.run("ln -s d/1 link && chmod 644 d/1")
     info = files.get_info("link")
     assert (info.symlink_target, info.type.value) == ("/home/user/d/1", "symlink"), info
+    sandbox.commands.run("mkdir links && cd links && ln -s /nowhere broken && ln -s . self && mkfifo pipe")
+    found = {item.name: (item.type.value, item.symlink_target) for item in files.list("links", depth=9)}
+    home = "/home/user/links"
+    assert found == {"broken": ("symlink", ""), "self": ("symlink", home), "pipe": ("file", None)}, found
+    fails(InvalidArgumentException, lambda: files.read("links/pipe"))
+    files.write("/tmp/shared", "in memory")
+    assert sandbox.commands.run("cat /tmp/shared").stdout == "in memory"
     moved = files.rename("d/1", "d/moved")
     assert moved.path == "/home/user/d/moved" and not files.exists("d/1"), moved
     files.remove("d")
@@ -197,15 +217,54 @@ def pauses(sandbox):
     assert not Sandbox.list().next_items()
 
 
+def endings():
+    brief = Sandbox.create(timeout=1)
+    soon("its end", lambda: not brief.is_running())
+    soon("no trace", lambda: not brief.kill())
+    paused = Sandbox.create(timeout=1, lifecycle={"on_timeout": "pause"})
+    paused_id = paused.sandbox_id
+    soon("its pause", lambda: Sandbox.get_info(paused_id).state.value == "paused")
+    again = Sandbox.connect(paused_id, timeout=300)
+    assert again.commands.run("echo on").stdout == "on\n"
+    # A stream of a sandbox that ends is cut, and the SDK finds out why.
+    handle = again.commands.run("sleep 5555", background=True, timeout=0)
+    assert again.kill()
+    fails(SandboxNotRunningException, handle.wait)
+    fails(NotFoundException, lambda: Sandbox.connect(paused_id))
+
+
+async def many():
+    sandbox = await AsyncSandbox.create(timeout=600)
+    lines = [sandbox.commands.run(f"read line; echo $line {number}", stdin=True, background=True) for number in range(20)]
+    handles = await asyncio.gather(*lines)
+    await asyncio.gather(*[handle.send_stdin("hello\n") for handle in handles])
+    results = await asyncio.gather(*[handle.wait() for handle in handles])
+    assert [result.stdout for result in results] == [f"hello {number}\n" for number in range(20)], results
+    files = sandbox.files
+    await asyncio.gather(*[files.write(f"many/{number}", str(number) * 9999) for number in range(20)])
+    contents = await asyncio.gather(*[files.read(f"many/{number}") for number in range(20)])
+    assert contents == [str(number) * 9999 for number in range(20)]
+    others = await asyncio.gather(*[AsyncSandbox.create(timeout=600) for _ in range(5)])
+    outputs = await asyncio.gather(*[other.commands.run("echo $((6 * 7))") for other in others])
+    assert [output.stdout for output in outputs] == ["42\n"] * 5
+    assert all(await asyncio.gather(*[one.kill() for one in [sandbox, *others]]))
+
+
+def concurrency():
+    asyncio.run(many())
+
+
 def main():
     done = []
     try:
         sandbox = sandboxes()
         done.append("sandboxes")
+        for part in [endings, concurrency]:
+            part()
+            done.append(part.__name__)
         for part in [files, signatures, commands, processes, terminals, repositories, pauses]:
-            if part.__name__ in sys.argv[1:] or not sys.argv[1:]:
-                part(sandbox)
-                done.append(part.__name__)
+            part(sandbox)
+            done.append(part.__name__)
     finally:
         # A service leaves its sandboxes running when it ends.
         for item in Sandbox.list(limit=100).next_items():

@@ -41,15 +41,16 @@ impl EntryInfo {
     }
 
     /// Describes an entry of a listing; of a link, also where it leads.
-    pub(super) async fn listed(workspace: &Workspace, entry: &Entry) -> Result<Self> {
-        let target = match (entry.link, entry.kind) {
-            (Link::Direct, _) => None,
-            (Link::Symbolic, EntryKind::BrokenLink) => Some(String::new()),
-            (Link::Symbolic, _) => {
-                Some(workspace.files().resolve(&entry.path, Symlink::Follow).await?.real.to_string())
-            }
+    pub(super) async fn listed(workspace: &Workspace, entry: &Entry) -> Self {
+        let target = match entry.link {
+            Link::Direct => None,
+            // A link that leads nowhere must not hide the other entries.
+            Link::Symbolic => Some(match workspace.files().resolve(&entry.path, Symlink::Follow).await {
+                Ok(target) if entry.kind != EntryKind::BrokenLink => target.real.to_string(),
+                Ok(_) | Err(_) => String::new(),
+            }),
         };
-        Ok(Self::of(&entry.path, entry, target))
+        Self::of(&entry.path, entry, target)
     }
 
     fn of(path: &VirtualPath, entry: &Entry, symlink_target: Option<String>) -> Self {

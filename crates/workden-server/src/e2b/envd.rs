@@ -12,6 +12,7 @@ use axum::{
     routing::{get, post},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
+use tokio::sync::Semaphore;
 use tower::ServiceExt;
 use workden::{Error, ErrorKind, Result, VirtualPath, Workspace};
 
@@ -38,12 +39,15 @@ const CALL_BYTES: usize = 8 << 20;
 const USER: &str = "user";
 /// How many sessions are read at a time to find the sandbox of a signature.
 const PAGE: i64 = 500;
+const SEARCHES: usize = 2;
 
 /// Serves the calls to sandboxes.
 #[derive(Debug)]
 pub(crate) struct EnvdGate {
     service: Arc<Service>,
     router: Router,
+    /// How many calls may look for the sandbox of a signature at a time: they need no token, and look at all sandboxes.
+    searches: Semaphore,
 }
 
 impl EnvdGate {
@@ -57,7 +61,7 @@ impl EnvdGate {
             .layer(middleware::from_fn_with_state(Arc::clone(service), stored_before_answered))
             .layer(DefaultBodyLimit::max(CALL_BYTES))
             .with_state(Arc::clone(service));
-        Arc::new(Self { service: Arc::clone(service), router })
+        Arc::new(Self { service: Arc::clone(service), router, searches: Semaphore::new(SEARCHES) })
     }
 
     async fn serve(&self, target: CallTarget, mut parts: Parts, body: Body) -> Response {
@@ -93,7 +97,7 @@ impl EnvdGate {
             return Err(E2bFailure::closed(target.port));
         }
         let workspace = live.workspace(&self.service, &principal);
-        Ok(EnvdCall { live, workspace })
+        Ok(EnvdCall { service: Arc::clone(&self.service), live, workspace })
     }
 
     async fn caller(&self, target: &CallTarget, parts: &Parts) -> Result<Principal, E2bFailure> {
@@ -120,6 +124,8 @@ impl EnvdGate {
     /// Finds the sandbox whose token signed a URL, which names none.
     async fn signer(&self, parts: &Parts) -> Option<Result<CallTarget, E2bFailure>> {
         let query = signed(parts)?;
+        // It is never closed.
+        let _turn = self.searches.acquire().await;
         let mut page = SessionQuery { state: Some("running".to_owned()), limit: PAGE, ..SessionQuery::default() };
         loop {
             let rows = match self.service.database.sessions(&page).await {
@@ -174,6 +180,7 @@ async fn health() -> StatusCode {
 /// A call to a sandbox.
 #[derive(Clone, Debug)]
 pub(super) struct EnvdCall {
+    service: Arc<Service>,
     pub(super) live: Arc<LiveSession>,
     pub(super) workspace: Workspace,
 }
@@ -188,6 +195,11 @@ impl<S: Sync> FromRequestParts<S> for EnvdCall {
 }
 
 impl EnvdCall {
+    /// Whether the sandbox is still the one that this call found: it was neither ended nor paused since.
+    pub(super) fn is_current(&self) -> bool {
+        self.service.live(&self.live.id).is_some_and(|live| Arc::ptr_eq(&live, &self.live))
+    }
+
     /// Returns where relative paths start: the home of the user.
     pub(super) async fn home(&self) -> Result<VirtualPath> {
         self.workspace.working_directory().await
@@ -241,7 +253,7 @@ mod tests {
             ("~a", "/workspace/~a"),
             ("/home/user", "/workspace"),
             ("/home/user/a", "/workspace/a"),
-            ("/home/users", "/home/users"),
+            ("/home/agent", "/home/agent"),
             ("/tmp/x", "/tmp/x"),
         ] {
             assert_eq!(path_from(&home, typed).unwrap().as_str(), expected, "{typed}");

@@ -10,11 +10,11 @@ use axum::{
     },
     response::{IntoResponse, Response},
 };
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{StreamExt, stream};
 use serde::Serialize;
 use tokio::sync::mpsc;
 use workden::{Backend, Error, ErrorKind, Result, VirtualPath};
-use workden_core::{Content, Expect, Symlink};
+use workden_core::{ContentStream, Expect, Symlink};
 
 use super::{
     entries::name,
@@ -22,7 +22,7 @@ use super::{
     failure::{E2bFailure, E2bQuery},
     signature::SignedQuery,
 };
-use crate::v1::files::pieces;
+use crate::v1::files::{body_pieces, gathered, pieces};
 
 /// Headers with metadata of a file start with this.
 const METADATA: &str = "x-metadata-";
@@ -83,9 +83,7 @@ pub(super) async fn write(
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if !kind.starts_with("multipart/form-data") {
         let path = call.path(&query.path).await?;
-        let cut = |error| Error::new(ErrorKind::Io, "the body ended before its end").with_source(error);
-        let content = Content::Stream(request.into_body().into_data_stream().map_err(cut).boxed());
-        store(&call, &path, content).await?;
+        store(&call, &path, body_pieces(request.into_body())).await?;
         return Ok(Json(vec![UploadedFile::at(&path)]));
     }
     let mut form =
@@ -127,12 +125,12 @@ async fn write_part(call: &EnvdCall, path: &VirtualPath, mut field: Field<'_>) -
             }
         }
     };
-    let (written, ()) = tokio::join!(store(call, path, Content::Stream(content.boxed())), sending);
+    let (written, ()) = tokio::join!(store(call, path, content.boxed()), sending);
     written
 }
 
-async fn store(call: &EnvdCall, path: &VirtualPath, content: Content) -> Result<()> {
-    let files = call.workspace.files();
+async fn store(call: &EnvdCall, path: &VirtualPath, pieces: ContentStream) -> Result<()> {
+    let (files, content) = (call.workspace.files(), gathered(pieces).await?);
     let at = files.resolve(path, Symlink::Follow).await?;
     files.write(&at, content, Expect::Anything).await.map(drop)
 }

@@ -143,7 +143,7 @@ async fn list(call: &EnvdCall, request: OfListing) -> Result<Value, RpcError> {
     }
     let mut entries = Vec::with_capacity(found.len());
     for entry in &found {
-        entries.push(EntryInfo::listed(&call.workspace, entry).await?);
+        entries.push(EntryInfo::listed(&call.workspace, entry).await);
     }
     Ok(json!({ "entries": entries }))
 }

@@ -8,12 +8,17 @@ use axum::{
     http::StatusCode,
 };
 use serde::Deserialize;
+use tokio::time::{Instant, sleep};
 
 use super::{
     failure::{E2bBody, E2bFailure},
-    views::OpenedSandbox,
+    views::{OpenedSandbox, pauses_at_end},
 };
 use crate::{clock::Moment, database::SessionRow, identity::Principal, service::Service};
+
+/// How long a pause may take, and how often to look whether it is over: any process of the service may do it.
+const PAUSE: Duration = Duration::from_secs(30);
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A time to live, in seconds from now.
 #[derive(Debug, Default, Deserialize)]
@@ -32,12 +37,17 @@ enum NewEnd {
 }
 
 impl Service {
-    /// Returns the row of a sandbox that the caller may use. One that is about to end is gone for clients.
+    /// Returns the row of a sandbox that the caller may use. One that is about to end is gone for clients; one that is
+    /// about to be paused is waited for.
     pub(super) async fn sandbox_row(&self, principal: &Principal, id: &str) -> Result<SessionRow, E2bFailure> {
-        let row = self.session_row(principal, id).await?;
-        match row.state.as_str() {
-            "running" | "paused" => Ok(row),
-            _ => Err(E2bFailure::new(StatusCode::NOT_FOUND, format!("sandbox \"{}\" not found", row.id))),
+        let deadline = Instant::now() + PAUSE;
+        loop {
+            let row = self.session_row(principal, id).await?;
+            match row.state.as_str() {
+                "running" | "paused" => return Ok(row),
+                _ if pauses_at_end(&row) && Instant::now() < deadline => sleep(LOOK).await,
+                _ => return Err(E2bFailure::new(StatusCode::NOT_FOUND, format!("sandbox \"{}\" not found", row.id))),
+            }
         }
     }
 

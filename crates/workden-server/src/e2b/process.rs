@@ -24,10 +24,7 @@ use super::{
     envd::{EnvdCall, check_user, user_of},
     input::{self, ProcessSelector},
 };
-use crate::{
-    processes::{Piece, ServedProcess},
-    sessions::SessionUse,
-};
+use crate::processes::{Piece, ServedProcess};
 
 /// How often a quiet stream says that it is alive, in seconds.
 const KEEPALIVE: u64 = 90;
@@ -135,8 +132,7 @@ async fn start(call: EnvdCall, headers: &HeaderMap, body: Body) -> Result<Respon
         process.stop_at(deadline);
     }
     let pieces = process.follow(0);
-    let in_use = call.live.begin_use();
-    Ok(streamed(events(process, pieces, (deadline, keepalive(headers)), in_use)))
+    Ok(streamed(events(call, process, pieces, (deadline, keepalive(headers)))))
 }
 
 async fn follow(call: EnvdCall, headers: &HeaderMap, body: Body) -> Result<Response, RpcError> {
@@ -144,8 +140,7 @@ async fn follow(call: EnvdCall, headers: &HeaderMap, body: Body) -> Result<Respo
     let process = followed.process.find(&call.live.processes)?;
     let deadline = time_limit(headers).map(|limit| Instant::now() + limit);
     let pieces = process.follow_news();
-    let in_use = call.live.begin_use();
-    Ok(streamed(events(process, pieces, (deadline, keepalive(headers)), in_use)))
+    Ok(streamed(events(call, process, pieces, (deadline, keepalive(headers)))))
 }
 
 fn keepalive(headers: &HeaderMap) -> Duration {
@@ -155,13 +150,13 @@ fn keepalive(headers: &HeaderMap) -> Duration {
 
 /// Returns the frames of a process: its start, its output, and its end.
 fn events(
+    call: EnvdCall,
     process: Arc<ServedProcess>,
     pieces: impl Stream<Item = Piece> + Send + 'static,
     (deadline, keepalive): (Option<Instant>, Duration),
-    in_use: SessionUse,
 ) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
     async_stream::stream! {
-        let _in_use = in_use;
+        let _in_use = call.live.begin_use();
         let mut pieces = std::pin::pin!(pieces);
         let mut limits = Vec::new();
         let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -186,12 +181,16 @@ fn events(
                     yield Ok(end(Err(&late)));
                     return;
                 }
+                // The end of the sandbox, and not of the process: clients ask for its state when a connection is cut.
+                Ok(Some(Piece::Ended(Ok(Ended::Signalled(_))))) if !call.is_current() => {
+                    yield Err(io::ErrorKind::ConnectionReset.into());
+                    return;
+                }
                 Ok(Some(Piece::Ended(Ok(ended)))) => {
                     yield Ok(event(&json!({ "end": outcome(ended, &limits) })));
                     yield Ok(end(Ok(())));
                     return;
                 }
-                // The sandbox is gone: clients ask for its state when a connection is cut.
                 Ok(Some(Piece::Ended(Err(error)))) => {
                     yield Err(io::Error::other(error));
                     return;

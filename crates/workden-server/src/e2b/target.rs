@@ -5,6 +5,9 @@ use axum::http::{HeaderMap, Uri, header::HOST};
 /// The port at which clients reach a sandbox's files and processes.
 pub(super) const ENVD: u16 = 49983;
 
+/// The characters of a sandbox's id; other host names may have a number and a hyphen, too.
+const ID_CHARS: usize = 20;
+
 /// A port of a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CallTarget {
@@ -24,7 +27,7 @@ impl CallTarget {
         let host = uri.host().or_else(|| text(HOST.as_str()))?;
         let (label, _) = host.split_once('.')?;
         let (port, sandbox) = label.split_once('-')?;
-        let is_id = !sandbox.is_empty() && sandbox.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let is_id = sandbox.len() == ID_CHARS && sandbox.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let port = port.parse().ok().filter(|_| is_id)?;
         Some(Self { sandbox: sandbox.to_ascii_lowercase(), port })
     }
@@ -44,12 +47,18 @@ mod tests {
             CallTarget::of(&pairs.collect(), &Uri::from_static("/files")).map(|target| (target.sandbox, target.port))
         };
         let target = |sandbox: &str, port| Some((sandbox.to_owned(), port));
-        assert_eq!(of(&[("e2b-sandbox-id", "ab"), ("host", "3000-cd.e2b.app")]), target("ab", ENVD));
+        assert_eq!(of(&[("e2b-sandbox-id", "ab"), ("host", "3000-abcdefghijabcdefghij.e2b.app")]), target("ab", ENVD));
         assert_eq!(of(&[("e2b-sandbox-id", "ab"), ("e2b-sandbox-port", "3000")]), target("ab", 3000));
         assert_eq!(of(&[("e2b-sandbox-id", "ab"), ("e2b-sandbox-port", "x")]), target("ab", 0));
-        assert_eq!(of(&[("host", "49983-AB2.localhost:80")]), target("ab2", ENVD));
-        for host in ["localhost:8420", "127.0.0.1:8420", "49983-.e2b.app", "70000-ab.e2b.app", "a-b.e2b.app", "1-a_b.x"]
-        {
+        assert_eq!(of(&[("host", "49983-ABCDEFGHIJabcdefghi2.x:80")]), target("abcdefghijabcdefghi2", ENVD));
+        for host in [
+            "localhost:8420",
+            "127.0.0.1:8420",
+            "1-ab.x",
+            "70000-abcdefghijabcdefghij.x",
+            "a-abcdefghijabcdefghij.x",
+            "1-abcdefghij_bcdefghij.x",
+        ] {
             assert_eq!(of(&[("host", host)]), None, "{host}");
         }
     }

@@ -76,6 +76,8 @@ impl SandboxView {
         let size = SandboxSize::of(service, row);
         let new: NewSession = serde_json::from_str(&row.spec).unwrap_or_default();
         let on_timeout = if new.at_end == AtSessionEnd::Pause { "pause" } else { "kill" };
+        // For clients it does not matter that its processes are still being ended.
+        let is_pausing = row.state == "ending" && pauses_at_end(row);
         Self {
             template_id: row.runtime.clone(),
             sandbox_id: row.id.clone(),
@@ -86,12 +88,18 @@ impl SandboxView {
             memory_mb: size.memory >> 20,
             disk_size_mb: 0,
             envd_version: ENVD_VERSION,
-            state: row.state.clone(),
+            state: if is_pausing { "paused".to_owned() } else { row.state.clone() },
             metadata: new.labels,
             lifecycle: json!({ "autoResume": false, "onTimeout": on_timeout }),
             volume_mounts: [],
         }
     }
+}
+
+/// Whether a sandbox is paused, and not deleted, when its time is over.
+pub(super) fn pauses_at_end(row: &SessionRow) -> bool {
+    let new: NewSession = serde_json::from_str(&row.spec).unwrap_or_default();
+    new.at_end == AtSessionEnd::Pause
 }
 
 /// What a sandbox may use.

@@ -67,7 +67,7 @@ impl std::fmt::Debug for ServedProcess {
 }
 
 impl ProcessTable {
-    /// Starts a process. It runs until it ends or is stopped, whoever watches.
+    /// Starts a process. It runs until it ends or is stopped, with or without a client that follows.
     pub(crate) async fn start(
         self: &Arc<Self>,
         workspace: &Workspace,

@@ -236,7 +236,7 @@ mod tests {
             (r#"{"network": "host"}"#, "have no network"),
             (r#"{"runtime": "x"}"#, "runtime `x` not found"),
             (r#"{"directory": "/home"}"#, "invalid `directory`"),
-            (r#"{"directory": "/home/a/../../etc"}"#, "invalid `directory`"),
+            (r#"{"directory": "/home/user/../../etc"}"#, "invalid `directory`"),
             (r#"{"name": "../x"}"#, "invalid session id"),
             (r#"{"policy": {"preset": "x"}}"#, "invalid preset"),
             (r#"{"policy": {"rules": {"write": 1}}}"#, "invalid `policy.rules`"),

@@ -19,7 +19,8 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 use workden::{Backend, BackendExt, Error, ErrorKind, Result, Workspace};
 use workden_core::{
-    ByteRange, Content, Entry, EntryKind, Expect, IfExists, Link, Removal, Resolved, Symlink, Version, VirtualPath,
+    ByteRange, Content, ContentStream, Entry, EntryKind, Expect, IfExists, Link, Removal, Resolved, Symlink, Version,
+    VirtualPath,
     search::ListRequest,
     text::{Occurrences, Replacement},
 };
@@ -242,15 +243,19 @@ pub(super) async fn write(
     let expect = expected(&headers)?;
     let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
     let at = workspace.files().resolve(&path, Symlink::Follow).await?;
-    let written = workspace.files().write(&at, content(body).await?, expect).await?;
+    let written = workspace.files().write(&at, gathered(body_pieces(body)).await?, expect).await?;
     let (path, version) = (written.path.to_string(), written.version.to_string());
     Ok(([(ETAG, value(&format!("\"{version}\"")))], Json(WrittenFile { path, version })).into_response())
 }
 
-/// Gathers a small body, so that a question for approval can show the change; passes a large one on as it comes.
-async fn content(body: Body) -> Answer<Content> {
+/// Returns a body as content in pieces.
+pub(crate) fn body_pieces(body: Body) -> ContentStream {
     let cut = |error| Error::new(ErrorKind::Io, "the body ended before its end").with_source(error);
-    let mut pieces = body.into_data_stream().map_err(cut).boxed();
+    body.into_data_stream().map_err(cut).boxed()
+}
+
+/// Gathers small content, so that a question for approval can show the change; passes a large one on as it comes.
+pub(crate) async fn gathered(mut pieces: ContentStream) -> Result<Content> {
     let mut gathered = Vec::new();
     while (gathered.len() as u64) < WHOLE {
         match pieces.try_next().await? {
