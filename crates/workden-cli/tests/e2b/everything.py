@@ -218,10 +218,12 @@ def pauses(sandbox):
 
 
 def endings():
-    brief = Sandbox.create(timeout=1)
+    brief = Sandbox.create(timeout=600)
+    brief.set_timeout(0)
     soon("its end", lambda: not brief.is_running())
     soon("no trace", lambda: not brief.kill())
-    paused = Sandbox.create(timeout=1, lifecycle={"on_timeout": "pause"})
+    paused = Sandbox.create(timeout=600, lifecycle={"on_timeout": "pause"})
+    paused.set_timeout(0)
     paused_id = paused.sandbox_id
     soon("its pause", lambda: Sandbox.get_info(paused_id).state.value == "paused")
     again = Sandbox.connect(paused_id, timeout=300)
