@@ -12,11 +12,13 @@ use axum::{
 };
 use hyper_util::rt::TokioIo;
 use utoipa_axum::{router::OpenApiRouter, routes};
-use workden::{Error, ErrorKind, Sandbox};
+use workden::{BackendExt, Error, ErrorKind, Result, Sandbox};
+use workden_core::{forward_backend, forward_sandbox};
 use workden_wire::{MessageStream, ServeOptions, websocket_answer};
 
 use crate::{
     api_error::{ApiError, ApiErrorBody},
+    events::EventLog,
     identity::Principal,
     service::{Answer, Service},
 };
@@ -28,19 +30,40 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
     OpenApiRouter::new().routes(routes!(wire))
 }
 
-/// The commands and files of a session behind its policy, for a client that did not start it.
+/// The commands and files of a session behind its policy, for a client that did not start it. A call that may change
+/// something is answered after its events are stored, as on every other route.
 #[derive(Debug)]
-struct SharedSandbox(Arc<dyn Sandbox>);
+struct SharedSandbox {
+    guarded: Arc<dyn Sandbox>,
+    events: Arc<EventLog>,
+}
 
-workden::sandboxes::delegate!(SharedSandbox, |this| &this.0, |answer| answer, {
-    async fn spawn(&self, request: &SpawnRequest) -> Result<Process> {
-        self.0.spawn(request).await
+impl SharedSandbox {
+    async fn stored<T>(&self, answer: T) -> T {
+        self.events.settle().await;
+        answer
     }
-    async fn stop(&self) -> Result<()> {
-        Err(Error::new(ErrorKind::Unsupported, "`stop` is not supported with a session of a service")
-            .hint("delete the session instead: `DELETE /v1/sessions/{id}`"))
+}
+
+forward_backend! {
+    impl[] for SharedSandbox;
+    looks: [|this| &this.guarded, |answer| answer],
+    changes: [|this| &this.guarded, |answer| this.stored(answer).await],
+    host_files: own
+}
+
+forward_sandbox! {
+    impl[] for SharedSandbox;
+    looks: [|this| &this.guarded, |answer| answer],
+    changes: [|this| &this.guarded, |answer| this.stored(answer).await],
+    forward: [execute spawn start_job jobs read_job kill_job usage isolation directory],
+    {
+        async fn stop(&self) -> Result<()> {
+            Err(Error::new(ErrorKind::Unsupported, "`stop` is not supported with a session of a service")
+                .hint("delete the session instead: `DELETE /v1/sessions/{id}`"))
+        }
     }
-});
+}
 
 /// Use a session as a sandbox
 ///
@@ -64,14 +87,15 @@ pub(super) async fn wire(
     })?;
     let upgrade = hyper::upgrade::on(&mut request);
     let (in_use, workspace) = (live.begin_use(), live.workspace(&service, &principal));
-    let commands: Arc<dyn Sandbox> = Arc::new(workspace.commands()?.clone());
+    let guarded: Arc<dyn Sandbox> = Arc::new(workspace.commands()?.clone());
+    let shared = SharedSandbox { guarded, events: Arc::clone(&service.events) };
     service.tasks.spawn(async move {
         let _in_use = in_use;
         // A client that is gone before its answer is not an error.
         let Ok(stream) = upgrade.await else { return };
         let stream = MessageStream::agreed(TokioIo::new(stream)).await;
         let options = ServeOptions::default().heartbeat(HEARTBEAT);
-        if let Err(error) = workden_wire::serve(Arc::new(SharedSandbox(commands)), stream, options).await {
+        if let Err(error) = workden_wire::serve(Arc::new(shared), stream, options).await {
             tracing::debug!(%error, "a client of a session ended");
         }
     });
