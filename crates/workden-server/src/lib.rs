@@ -28,6 +28,7 @@ mod events;
 mod identity;
 mod operations;
 mod processes;
+mod sandboxd;
 mod server;
 mod service;
 mod sessions;

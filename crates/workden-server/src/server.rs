@@ -10,7 +10,7 @@ use workden::{Error, ErrorKind, Result};
 use crate::{
     ServerConfig, e2b,
     identity::{Role, authenticate},
-    operations,
+    operations, sandboxd,
     service::Service,
     sessions::sweep,
     v1,
@@ -160,11 +160,12 @@ fn finished(ended: Result<std::io::Result<()>, tokio::task::JoinError>) -> Resul
 fn router(service: &Arc<Service>) -> Router {
     let (v1, description) = v1::routes();
     let authenticated = v1
+        .merge(sandboxd::routes())
         .layer(middleware::from_fn_with_state(Arc::clone(service), operations::stored_before_answered))
         .layer(middleware::from_fn_with_state(Arc::clone(service), authenticate));
-    authenticated
-        .merge(operations::routes(description))
-        .merge(e2b::routes(service))
+    let routes =
+        authenticated.merge(operations::routes(description)).merge(e2b::routes(service)).merge(sandboxd::open_routes());
+    sandboxd::translating(routes)
         .layer(DefaultBodyLimit::max(BODY_BYTES))
         .layer(middleware::from_fn_with_state(e2b::EnvdGate::new(service), e2b::divert))
         .layer(middleware::from_fn(operations::with_request_id))

@@ -16,6 +16,7 @@ use crate::{
     database::{Database, KeyRow},
     events::{CallRecorder, EventLog},
     identity::{Principal, Rates, Role, ServiceSecret, TrustedKeys, new_key},
+    sandboxd::Runs,
     sessions::LiveSession,
 };
 
@@ -33,6 +34,8 @@ pub(crate) struct Service {
     pub(crate) sandboxes: UserSessions,
     /// The sessions that this process has opened.
     live: Mutex<HashMap<String, Arc<LiveSession>>>,
+    /// The commands of clients of sandboxd.
+    pub(crate) runs: Runs,
     /// Work that goes on after its call.
     pub(crate) tasks: TaskTracker,
     pub(crate) started_at: Moment,
@@ -66,6 +69,7 @@ impl Service {
             trusted: TrustedKeys::default(),
             events,
             live: Mutex::default(),
+            runs: Runs::default(),
             tasks,
             started_at: Moment::now(),
         }))

@@ -28,12 +28,17 @@ impl Service {
     pub(crate) async fn pause_session(&self, principal: &Principal, id: &str) -> Answer<bool> {
         principal.require_tenant()?;
         let row = self.session_row(principal, id).await?;
-        self.refuse_pause(&row)?;
+        self.close_session(principal, &row).await
+    }
+
+    /// Ends the processes of a session, whose files stay. Returns whether it was running.
+    pub(crate) async fn close_session(&self, principal: &Principal, row: &SessionRow) -> Answer<bool> {
+        self.refuse_pause(row)?;
         if !self.database.move_session(&row.id, "running", "paused").await? {
             return Ok(false);
         }
         self.recorder(&row.id, &row.tenant, principal).tell("session_paused", &json!({}));
-        self.release(&row, Files::Stay).await?;
+        self.release(row, Files::Stay).await?;
         Ok(true)
     }
 

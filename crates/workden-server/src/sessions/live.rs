@@ -8,7 +8,9 @@ use std::{
     },
 };
 
-use workden::{Error, ErrorKind, GitFiles, Result, SessionId, Workspace, WorkspaceBuilder};
+use workden::{
+    Error, ErrorKind, GitFiles, MountAccess, Result, SessionId, Workspace, WorkspaceBuilder, sessions::SessionRecord,
+};
 use workden_mcp::{ClientQuestions, HttpEndpoint, McpServer};
 use workden_tools::{Toolset, ToolsetOptions};
 
@@ -163,13 +165,8 @@ impl Service {
         if let Some(live) = self.live(&row.id) {
             return Ok(live);
         }
-        let new: NewSession = serde_json::from_str(&row.spec)
-            .map_err(|error| Error::new(ErrorKind::Io, "cannot read the record of the session").with_source(error))?;
-        let id: SessionId = row.id.parse()?;
-        let (sandboxes, spec) = (self.sandboxes.clone(), new.spec(&self.config())?);
-        let (planned, sessions) = (id.clone(), sandboxes.clone());
-        let record = tokio::task::spawn_blocking(move || sessions.planned(&planned, &spec)).await;
-        let record = record.map_err(|_| Error::new(ErrorKind::Io, "cannot plan the sandbox of the session"))??;
+        let (new, id) = (requested(&row)?, row.id.parse()?);
+        let (sandboxes, record) = (self.sandboxes.clone(), self.planned(&id, &new).await?);
         let recorder = Arc::new(self.recorder(&row.id, &row.tenant, &service_principal(&row.tenant)));
         // Nothing outside executes what is in the directory of a session.
         let builder = Workspace::builder().session(sandboxes, id, record).git_files(GitFiles::Writable);
@@ -180,6 +177,28 @@ impl Service {
         let (toolset, endpoints, processes) = (OnceLock::new(), Mutex::default(), Arc::default());
         let live = LiveSession { id, tenant, workspace, toolset, endpoints, processes, in_use, checked_at };
         Ok(self.keep_live(Arc::new(live)))
+    }
+
+    /// Returns the files of a paused session, read-only and under its policy; `None` if they are not on this machine.
+    pub(crate) async fn stored_workspace(&self, principal: &Principal, row: &SessionRow) -> Answer<Option<Workspace>> {
+        let new = requested(row)?;
+        let record = self.planned(&row.id.parse()?, &new).await?;
+        if !record.has_directory() || !record.workspace.is_dir() {
+            return Ok(None);
+        }
+        let builder = Workspace::builder()
+            .mount(&record.directory, record.workspace.clone(), MountAccess::ReadOnly)
+            .work_dir(&record.directory);
+        let builder = self.with_policies(builder, &row.tenant, new.policy.as_ref()).await?;
+        let recorder = Arc::new(self.recorder(&row.id, &row.tenant, principal));
+        Ok(Some(builder.audit(recorder).build()?))
+    }
+
+    /// Returns the record of a session as its request says.
+    async fn planned(&self, id: &SessionId, new: &NewSession) -> Answer<SessionRecord> {
+        let (sessions, id, spec) = (self.sandboxes.clone(), id.clone(), new.spec(&self.config())?);
+        let record = tokio::task::spawn_blocking(move || sessions.planned(&id, &spec)).await;
+        Ok(record.map_err(|_| Error::new(ErrorKind::Io, "cannot plan the sandbox of the session"))??)
     }
 
     /// Forgets an opened session, so that no call starts its sandbox again.
@@ -207,6 +226,12 @@ impl Service {
         }
         Ok(builder)
     }
+}
+
+/// Returns what a session was created with.
+fn requested(row: &SessionRow) -> Result<NewSession> {
+    serde_json::from_str(&row.spec)
+        .map_err(|error| Error::new(ErrorKind::Io, "cannot read the record of the session").with_source(error))
 }
 
 /// The service itself, for records of what no caller does.

@@ -51,9 +51,9 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
 /// The path of a file or directory.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct FilePath {
+pub(crate) struct FilePath {
     /// A path in the session; relative paths start at its working directory.
-    path: String,
+    pub(crate) path: String,
 }
 
 /// A file or directory.
@@ -109,7 +109,7 @@ pub(super) async fn place(
         (status = 404, description = "File not found", body = ApiErrorBody),
         (status = 416, description = "The range is past the end", body = ApiErrorBody),
     ))]
-pub(super) async fn read(
+pub(crate) async fn read(
     State(service): State<Arc<Service>>,
     principal: Principal,
     Path(id): Path<String>,
@@ -232,7 +232,7 @@ pub(super) struct WrittenFile {
         (status = 403, description = "The policy denies it", body = ApiErrorBody),
         (status = 409, description = "The file has another version", body = ApiErrorBody),
     ))]
-pub(super) async fn write(
+pub(crate) async fn write(
     State(service): State<Arc<Service>>,
     principal: Principal,
     Path(id): Path<String>,
