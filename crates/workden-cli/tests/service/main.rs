@@ -6,5 +6,12 @@ mod approvals;
 mod files;
 mod keys;
 mod lifetime;
+mod mcp;
 mod processes;
+mod remote;
 mod served;
+
+#[path = "../shared/checks.rs"]
+mod checks;
+#[path = "../shared/reused_sandboxes.rs"]
+mod reused_sandboxes;

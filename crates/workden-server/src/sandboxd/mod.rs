@@ -53,7 +53,8 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
 /// Returns the routes that need none.
 pub(crate) fn open_routes() -> Router<Arc<Service>> {
     let routes = Router::new().route("/", get(policy::index)).route("/healthz", get(policy::health));
-    Router::new().nest(PREFIX, routes)
+    // Within `nest`, the slash at the end is another path.
+    Router::new().nest(PREFIX, routes).route(&format!("{PREFIX}/"), get(policy::index))
 }
 
 /// Puts what other layers refuse, like a missing key, into their form.

@@ -170,8 +170,8 @@ pub(super) async fn run(
     };
     let mut answer = RunAnswer::default();
     match ended {
-        // A session that ends kills its commands: that is not how the command ended.
-        Ok(Ok(Some(Ended::Signalled(_)))) if !running.stop.is_cancelled() && !service.runs_on(&live.id).await? => {
+        // A session that ends takes its commands and files with it: that is not how the command ended.
+        Ok(Ok(Some(_))) if !running.stop.is_cancelled() && !service.runs_on(&live.id).await? => {
             return Err(SandboxdFailure::new(StatusCode::GONE, "the session ended before the command"));
         }
         Ok(Ok(Some(ended))) => answer.exit_code = Some(ended.exit_code()),
