@@ -24,7 +24,7 @@ use kube::{
 };
 use tokio::{
     sync::OnceCell,
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
 use workden_core::{Error, ErrorKind, Result};
 
@@ -35,6 +35,8 @@ use crate::HostEnvironment;
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// How long a call is repeated while the cluster is overloaded or restarts.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long the cluster may take to answer an attempt: the API server may be cut off, or frozen.
+const ANSWER_TIME: Duration = Duration::from_secs(15);
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 
@@ -209,7 +211,8 @@ impl fmt::Debug for Cluster {
     }
 }
 
-/// Makes a call that changes nothing if it is repeated, again and again while the cluster is overloaded or restarts.
+/// Makes a call that changes nothing if it is repeated, again and again while the cluster is overloaded, restarts or
+/// does not answer.
 pub(super) async fn patiently<T, F>(mut call: impl FnMut() -> F) -> Result<T, KubeError>
 where
     F: Future<Output = Result<T, KubeError>>,
@@ -217,9 +220,10 @@ where
     let began = Instant::now();
     let mut pause = Duration::from_millis(100);
     loop {
-        let error = match call().await {
-            Ok(answer) => return Ok(answer),
-            Err(error) => error,
+        let error = match timeout(ANSWER_TIME, call()).await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) => error,
+            Err(_) => KubeError::Service(format!("no answer within {} s", ANSWER_TIME.as_secs()).into()),
         };
         let Some(seconds) = errors::retry_after(&error) else { return Err(error) };
         let wait = pause.max(Duration::from_secs(seconds));
@@ -251,4 +255,26 @@ fn read_all(files: &[PathBuf]) -> Result<Kubeconfig> {
 
 fn invalid(why: &str) -> Error {
     Error::new(ErrorKind::InvalidArgument, format!("invalid Kubernetes configuration: {}", errors::shown(why)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_without_an_answer_is_repeated_and_then_given_up() {
+        let mut calls = 0;
+        let answered = patiently(|| {
+            calls += 1;
+            let is_lost = calls == 1;
+            async move { if is_lost { pending().await } else { Ok("here") } }
+        });
+        assert_eq!(answered.await.unwrap(), "here");
+        let began = Instant::now();
+        let error = patiently(pending::<Result<(), KubeError>>).await.unwrap_err();
+        assert_eq!(errors::failed("list pods", &error).kind(), ErrorKind::Unreachable);
+        assert!(began.elapsed() <= PATIENCE + ANSWER_TIME, "{:?}", began.elapsed());
+    }
 }

@@ -17,6 +17,8 @@ use tower::{BoxError, ServiceBuilder};
 
 /// How long the API server may take to accept a connection.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
+/// How long a silent connection, as a watch is for minutes, stays unchecked.
+const KEEPALIVE_TIME: Duration = Duration::from_secs(30);
 
 /// Returns a client for this configuration.
 pub(super) fn connect(config: Config) -> Result<Client> {
@@ -27,6 +29,7 @@ pub(super) fn connect(config: Config) -> Result<Client> {
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(CONNECT_TIME));
+    tcp.set_keepalive(Some(KEEPALIVE_TIME));
     let tls = config.rustls_https_connector_with_connector(tcp)?;
     let http: HttpClient<_, Body> = HttpClient::builder(TokioExecutor::new()).build(tls);
     let service = ServiceBuilder::new()

@@ -142,7 +142,7 @@ async fn late(cluster: &Cluster, name: &str, times: StartTimes, unschedulable: O
             .hint("ask for less memory or fewer CPUs; if the cluster adds nodes, set a longer scheduling timeout");
     }
     let uid = match cluster.pods().await {
-        Ok(pods) => pods.get_opt(name).await.ok().flatten().and_then(|pod| pod.metadata.uid),
+        Ok(pods) => patiently(|| pods.get_opt(name)).await.ok().flatten().and_then(|pod| pod.metadata.uid),
         Err(_) => None,
     };
     let event = match uid {

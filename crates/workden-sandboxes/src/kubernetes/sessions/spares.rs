@@ -89,7 +89,8 @@ async fn make(sessions: &ClusterSessions, name: String) -> Result<()> {
             "resourceVersion": found.metadata.resource_version,
             "labels": {labels::SPARE: labels::READY},
         }}));
-        match pods.patch_metadata(&name, &PatchParams::default(), &patch).await {
+        let params = PatchParams::default();
+        match patiently(|| pods.patch_metadata(&name, &params, &patch)).await {
             Ok(_) => return Ok(()),
             Err(error) if errors::code(&error) == Some(409) => {}
             Err(error) => return Err(errors::failed(&format!("mark the pod `{name}`"), &error)),
