@@ -109,10 +109,12 @@ impl Keeper {
         }
     }
 
+    fn check_running(&self) -> Result<()> {
+        if *self.stopped.borrow() { Err(gone()) } else { Ok(()) }
+    }
+
     fn call(&self) -> Result<ActiveCall<'_>> {
-        if *self.stopped.borrow() {
-            return Err(gone());
-        }
+        self.check_running()?;
         self.activity.now.fetch_add(1, Ordering::Relaxed);
         Ok(ActiveCall(&self.activity))
     }
@@ -198,9 +200,7 @@ impl Sandbox for Keeper {
 
     async fn usage(&self) -> Result<Usage> {
         // Asking for usage does not count as use.
-        if *self.stopped.borrow() {
-            return Err(gone());
-        }
+        self.check_running()?;
         let used = self.config.watch.as_ref().map(|watch| watch.used()).unwrap_or_default();
         Ok(Usage::default()
             .memory(used.memory)
@@ -213,12 +213,13 @@ impl Sandbox for Keeper {
     }
 
     async fn isolation(&self) -> Result<Isolation> {
-        let _call = self.call()?;
+        // Every new connection asks for it, and those of reapers only look whether the sandbox is idle.
+        self.check_running()?;
         Ok(self.config.isolation.clone())
     }
 
     async fn directory(&self) -> Result<VirtualPath> {
-        let _call = self.call()?;
+        self.check_running()?;
         Ok(self.directory.clone())
     }
 

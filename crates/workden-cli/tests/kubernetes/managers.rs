@@ -126,15 +126,17 @@ async fn any_manager_ends_an_idle_session_and_none_ends_one_in_use() {
         assert_eq!(theirs.cleanup_idle(None).await, 0);
     }
     assert_eq!(running.await.unwrap().unwrap().output.text(), "done\n");
-    drop((session, ours));
+    // The other manager is still connected, so the keeper does not end by itself.
+    drop(session);
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(theirs.cleanup_idle(None).await, 0);
     let began = Instant::now();
     while theirs.cleanup_idle(None).await == 0 {
-        assert!(began.elapsed() < Duration::from_secs(15), "never idle");
+        assert!(began.elapsed() < Duration::from_secs(60), "never idle");
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
     owner.has_nothing_soon();
+    drop(ours);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

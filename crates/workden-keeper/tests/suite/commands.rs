@@ -1,6 +1,10 @@
 //! `execute`: output, ends and bounds.
 
-use std::{io::Write, pin::pin, time::Duration};
+use std::{
+    io::Write,
+    pin::pin,
+    time::{Duration, Instant},
+};
 
 use futures_util::future::{join_all, select};
 use tokio::time::timeout;
@@ -38,6 +42,20 @@ async fn ends_are_told_as_a_shell_would() {
         let executed = place.keeper.execute(&request).await.unwrap();
         assert_eq!((executed.exit_code(), executed.output.text().as_str()), (code, text), "{:?}", request.command);
     }
+}
+
+#[tokio::test]
+async fn asking_what_a_sandbox_is_does_not_count_as_use() {
+    let place = TestKeeper::new();
+    let idle = async || place.keeper.usage().await.unwrap().idle;
+    place.run("sleep 0.05").await;
+    let before = idle().await;
+    place.keeper.directory().await.unwrap();
+    place.keeper.isolation().await.unwrap();
+    assert!(idle().await >= before);
+    let used = Instant::now();
+    place.run("true").await;
+    assert!(idle().await <= used.elapsed());
 }
 
 #[tokio::test]
