@@ -45,6 +45,9 @@ cargo xtask <command>
                     docker   the cost of a sandbox in a container, against pydantic-ai-backend on the same daemon
                     tools    the MCP server against @modelcontextprotocol/server-filesystem: start, read_file,
                              search, memory; and a flood of output through execute (needs node and npm)
+                    kubernetes
+                             the cost of a sandbox in a pod, against pydantic-ai-backend in the same cluster
+                    pods     managers of sessions in a cluster: claims of spare pods, 10,000 invented sessions
                     python   the Python package against pydantic-ai-backend and pydantic-ai-filesystem-sandbox
                              (`--check`, `--only`, `--rounds` as with files)
                     race     every call, a million times, while directories are exchanged with links that lead
@@ -97,7 +100,7 @@ fn main() -> ExitCode {
         ["wheel", "--short"] => python::wheel::run(keeper::Form::Short),
         ["python", "--", arguments @ ..] => python::some(arguments, &[]),
         ["bench"] => {
-            Err("which benchmark? files, policy, linux, docker, kubernetes, tools, python or race\nhint: cargo xtask bench files"
+            Err("which benchmark? files, policy, linux, docker, kubernetes, pods, tools, python or race\nhint: cargo xtask bench files"
                 .to_owned())
         }
         ["bench", "python", rest @ ..] => python::bench::run(rest),
@@ -132,7 +135,9 @@ fn bench(name: &str, rest: &[&str]) -> Outcome {
     for (option, file) in ["--program", "--keeper"].into_iter().zip(&shipped) {
         cargo.extend([option, file]);
     }
-    let prepared = if name == "docker" { Some(docker::prepare(keeper::Form::Shipped)?) } else { None };
-    let environment = prepared.as_ref().map_or(&[][..], |made| &made.environment);
+    let daemon = if name == "docker" { Some(docker::prepare(keeper::Form::Shipped)?) } else { None };
+    let cluster = if name == "pods" { Some(kubernetes::prepare(keeper::Form::Shipped)?) } else { None };
+    let of_daemon = daemon.as_ref().map(|daemon| &*daemon.environment);
+    let environment = of_daemon.or(cluster.as_ref().map(|cluster| &*cluster.environment)).unwrap_or_default();
     workspace::cargo_with(&cargo, environment).map_err(|_| format!("the benchmark `{name}` failed"))
 }

@@ -12,6 +12,7 @@ mod linux;
 mod material;
 mod memory;
 mod options;
+mod pods;
 mod policy;
 mod race;
 mod random;
@@ -26,7 +27,7 @@ mod worker;
 
 use std::process::ExitCode;
 
-use options::{OF_ROWS, OF_SHIPPED, Options};
+use options::{OF_PODS, OF_ROWS, OF_SHIPPED, Options};
 
 /// Why a benchmark could not run, or failed.
 type Failure = Box<dyn std::error::Error>;
@@ -39,6 +40,7 @@ usage: cargo xtask bench files [--check] [--rounds N] [--only TEXT]
        cargo xtask bench linux [--check] [--rounds N]
        cargo xtask bench docker [--check] [--rounds N]
        cargo xtask bench tools [--check] [--rounds N]
+       cargo xtask bench pods [--check] [--rounds N] [--sessions N]
        cargo xtask bench race [--operations N] [--seconds N]
 
 files: time and memory of the file half beside rg, find and pydantic-ai-backend
@@ -58,6 +60,10 @@ docker: what a sandbox in a container costs, beside pydantic-ai-backend and `doc
 tools: the MCP server beside @modelcontextprotocol/server-filesystem, and a flood through execute
   the same options but --only
 
+pods: managers of sessions in a cluster: claims of spare pods, and sessions that exist only in the API server
+  the same options but --only
+  --sessions N    how many of them there are (10000)
+
 race: every call while directories are exchanged with links that lead outside, and then with links
 that lead to a directory inside which a rule denies
   --operations N  how many calls to make in each (1000000)
@@ -75,9 +81,11 @@ fn main() -> ExitCode {
         ["linux", rest @ ..] => of_shipped(rest, linux::ROUNDS, linux::run),
         ["docker", rest @ ..] => of_shipped(rest, docker::ROUNDS, docker::run),
         ["tools", rest @ ..] => of_shipped(rest, tools::ROUNDS, tools::run),
+        ["pods", rest @ ..] => Options::parse(rest, OF_PODS, pods::ROUNDS).and_then(|options| pods::run(&options)),
         ["race", rest @ ..] => race::Options::parse(rest).and_then(|options| race::run(&options)),
         ["race-exchange", root] => race::exchange(root),
         // How the benchmark starts itself: every contender is a separate process.
+        ["manager", namespace, owner] => pods::serve(namespace, owner),
         ["worker", kind, task] => worker::run(kind, task),
         _ => Err(USAGE.into()),
     };

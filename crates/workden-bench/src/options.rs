@@ -11,6 +11,8 @@ use crate::{
 pub(crate) const OF_ROWS: &[&str] = &["--check", "--rounds", "--only"];
 /// The options of benchmarks that measure shipped programs.
 pub(crate) const OF_SHIPPED: &[&str] = &["--check", "--rounds", "--program", "--keeper"];
+/// The options of the benchmark of session managers.
+pub(crate) const OF_PODS: &[&str] = &["--check", "--rounds", "--sessions"];
 
 /// The options of a benchmark.
 #[derive(Clone, Debug)]
@@ -18,6 +20,8 @@ pub(crate) struct Options {
     pub(crate) rounds: usize,
     /// Selects the rows whose name contains it.
     pub(crate) only: Option<String>,
+    /// How many sessions to invent.
+    pub(crate) sessions: Option<usize>,
     missed: Missed,
     program: Option<PathBuf>,
     keeper: Option<PathBuf>,
@@ -33,7 +37,8 @@ enum Missed {
 impl Options {
     /// Parses the command line; `rounds` is the default number of rounds.
     pub(crate) fn parse(words: &[&str], known: &[&str], rounds: usize) -> Result<Self, Failure> {
-        let mut options = Self { rounds, only: None, missed: Missed::Shown, program: None, keeper: None };
+        let mut options =
+            Self { rounds, only: None, sessions: None, missed: Missed::Shown, program: None, keeper: None };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().copied().ok_or_else(|| format!("{word} requires a value"));
@@ -43,6 +48,7 @@ impl Options {
                 }
                 "--rounds" => options.rounds = value()?.parse()?,
                 "--only" => options.only = Some(value()?.to_owned()),
+                "--sessions" => options.sessions = Some(value()?.parse()?),
                 "--program" => options.program = Some(value()?.into()),
                 "--keeper" => options.keeper = Some(value()?.into()),
                 _ => options.missed = Missed::Fails,
