@@ -196,7 +196,8 @@ mod tests {
         assert!(answer.status() == 101 && answer.headers().contains_key(header::SEC_WEBSOCKET_ACCEPT));
         assert!(websocket_answer(&http::Request::new(())).is_none());
         assert!(
-            websocket_request(&"/wire".parse().unwrap()).is_ok_and(|request| request.headers()[header::HOST].is_empty())
+            websocket_request(&"/wire".parse().unwrap())
+                .is_ok_and(|request| request.headers()[header::HOST].is_empty())
         );
         // The same bytes on both sides as with the handshake.
         let (near, far) = duplex(4096);

@@ -6,7 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
@@ -31,7 +31,7 @@ impl SandboxdService {
         let mut after = |start: &str| lines.find_map(|line| line.strip_prefix(start).map(str::to_owned)).unwrap();
         let url = after("workden: serving ");
         let key = after("workden: your key, shown once: ");
-        std::thread::spawn(move || lines.for_each(|line| eprintln!("{line}")));
+        std::thread::spawn(move || lines.for_each(|line| drop(writeln!(std::io::stderr(), "{line}"))));
         Self { program, url, key, _state: state }
     }
 

@@ -22,8 +22,8 @@ use super::{
 
 /// How long a new namespace may lack its service account.
 const ACCOUNT_TIME: Duration = Duration::from_secs(5);
-/// How long a controller may take to delete a pod.
-const DELETION_TIME: Duration = Duration::from_secs(60);
+/// How long a controller may take to delete a pod, on a busy node.
+const DELETION_TIME: Duration = Duration::from_secs(180);
 
 /// Creates the pod, or returns the existing one of this name, and whether it is new.
 pub(super) async fn create(cluster: &Cluster, plan: &PodPlan, name: &str, times: StartTimes) -> Result<(Pod, bool)> {
