@@ -72,3 +72,17 @@ async fn a_tenant_has_quotas_and_a_policy_that_sessions_only_tighten() {
     assert_eq!(small.delete(&session).await, StatusCode::NO_CONTENT);
     small.session(json!({})).await;
 }
+
+#[tokio::test]
+async fn without_keys_no_page_of_a_browser_is_served() {
+    let state = tempfile::tempdir().unwrap();
+    let served = Served::start(state.path(), &["--no-key"]);
+    let page = |header: &'static str, value: &'static str| {
+        let request = reqwest::Client::new().get(format!("{}/v1/sessions", served.url));
+        async move { request.header(header, value).send().await.unwrap().status() }
+    };
+    assert_eq!(page("accept", "*/*").await, StatusCode::OK);
+    assert_eq!(page("host", "rebound.example.com").await, StatusCode::UNAUTHORIZED);
+    assert_eq!(page("origin", "https://example.com").await, StatusCode::UNAUTHORIZED);
+    assert_eq!(page("origin", "null").await, StatusCode::UNAUTHORIZED);
+}

@@ -115,7 +115,7 @@ impl EnvdGate {
             // The token was valid, and its sandbox has ended.
             return Err(E2bFailure::gone(&target.sandbox));
         }
-        self.service.admit(key.as_deref()).await.map_err(|refused| match refused.status {
+        self.service.admit(key.as_deref(), &parts.headers).await.map_err(|refused| match refused.status {
             StatusCode::UNAUTHORIZED => E2bFailure::new(StatusCode::UNAUTHORIZED, "missing or invalid access token"),
             _ => refused.into(),
         })

@@ -77,9 +77,9 @@ async fn not_offered() -> E2bFailure {
 
 /// Admits calls of the control plane with a valid key.
 async fn admit(State(service): State<Arc<Service>>, mut request: Request, next: Next) -> Response {
-    let admitted = match service.admit(key_in(request.headers())).await {
+    let admitted = match service.admit(key_in(request.headers()), request.headers()).await {
         // The SDKs always send a key. A service that needs none accepts any.
-        Err(refused) if refused.status == StatusCode::UNAUTHORIZED => service.admit(None).await,
+        Err(refused) if refused.status == StatusCode::UNAUTHORIZED => service.admit(None, request.headers()).await,
         admitted => admitted,
     };
     match admitted {

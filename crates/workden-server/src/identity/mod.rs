@@ -3,6 +3,7 @@
 //! Invariant: a route learns its caller from [`Principal`] alone, which exists only after a valid key. What belongs to
 //! another tenant is reported as missing.
 
+mod local_names;
 mod principal;
 mod rates;
 mod secret;

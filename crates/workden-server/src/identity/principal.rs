@@ -16,7 +16,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use workden::Result;
 
-use super::secret::{equal, hash, key_id};
+use super::{
+    local_names::is_local,
+    secret::{equal, hash, key_id},
+};
 use crate::{api_error::ApiError, database::Database, service::Service};
 
 /// How long a key that was found valid is not looked up again: a revoked key works for as long elsewhere.
@@ -130,7 +133,7 @@ impl TrustedKeys {
 
 /// Admits requests with a valid key, at the rate of its tenant. The key is checked before anything of the body is read.
 pub(crate) async fn authenticate(State(service): State<Arc<Service>>, mut request: Request, next: Next) -> Response {
-    match service.admit(key_in(request.headers())).await {
+    match service.admit(key_in(request.headers()), request.headers()).await {
         Ok(principal) => {
             request.extensions_mut().insert(principal);
             next.run(request).await
@@ -149,10 +152,10 @@ pub(crate) fn key_in(headers: &HeaderMap) -> Option<&str> {
 
 impl Service {
     /// Returns the caller with this key, or without one, and counts the call.
-    pub(crate) async fn admit(&self, key: Option<&str>) -> Result<Principal, ApiError> {
+    pub(crate) async fn admit(&self, key: Option<&str>, headers: &HeaderMap) -> Result<Principal, ApiError> {
         let principal = match key {
             Some(key) => self.principal(key).await?,
-            None => self.anonymous().ok_or_else(ApiError::unauthenticated)?,
+            None => self.anonymous(headers).ok_or_else(ApiError::unauthenticated)?,
         };
         self.rates.admit(&principal.tenant).map(|()| principal)
     }
@@ -172,10 +175,10 @@ impl Service {
     }
 
     /// Returns the caller without a key, where the configuration permits that on a loopback address.
-    fn anonymous(&self) -> Option<Principal> {
+    fn anonymous(&self, headers: &HeaderMap) -> Option<Principal> {
         let tenant = self.config().default_tenant.clone();
         let admin = || Principal { key: "none".to_owned(), tenant, role: Role::Admin, session: None };
-        self.config().no_key.then(admin)
+        (self.config().no_key && is_local(headers)).then(admin)
     }
 }
 
