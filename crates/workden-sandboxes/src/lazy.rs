@@ -9,14 +9,17 @@ use std::{
     future::Future,
     mem,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 use workden_core::{
-    Backend, BackendExt, FileIdentity, HostFiles, Opened, Resolved, Result, Sandbox, VirtualPath, forward_backend,
-    forward_sandbox, sandbox::Job,
+    Backend, BackendExt, Error, ErrorKind, FileIdentity, HostFiles, Opened, Resolved, Result, Sandbox, VirtualPath,
+    forward_backend, forward_sandbox, sandbox::Job,
 };
 
 type Starting = Pin<Box<dyn Future<Output = Result<Arc<dyn Sandbox>>> + Send>>;
@@ -37,6 +40,8 @@ struct Shared {
     start: Box<dyn Fn(Begun) -> Starting + Send + Sync>,
     started: Mutex<Started>,
     begun: Begun,
+    /// Whether no sandbox starts any more.
+    is_closed: AtomicBool,
     /// The files, if they are accessible without the sandbox.
     files: Option<Arc<dyn Backend>>,
     /// The directory of commands.
@@ -65,8 +70,7 @@ impl LazySandbox {
         F: Future<Output = Result<Arc<dyn Sandbox>>> + Send + 'static,
     {
         let start = Box::new(move |begun| -> Starting { Box::pin(start(begun)) });
-        let (started, begun) = (Mutex::default(), Begun::default());
-        Self { shared: Arc::new(Shared { start, started, begun, files: None, directory }) }
+        Self::with(start, None, directory)
     }
 
     /// Like [`new`](Self::new), where all files are accessible without the sandbox.
@@ -80,8 +84,16 @@ impl LazySandbox {
     {
         let start = Box::new(move |begun| -> Starting { Box::pin(start(begun)) });
         let files: Option<Arc<dyn Backend>> = Some(Arc::new(files));
-        let (started, begun) = (Mutex::default(), Begun::default());
-        Self { shared: Arc::new(Shared { start, started, begun, files, directory }) }
+        Self::with(start, files, directory)
+    }
+
+    fn with(
+        start: Box<dyn Fn(Begun) -> Starting + Send + Sync>,
+        files: Option<Arc<dyn Backend>>,
+        directory: VirtualPath,
+    ) -> Self {
+        let (started, begun, is_closed) = (Mutex::default(), Begun::default(), AtomicBool::new(false));
+        Self { shared: Arc::new(Shared { start, started, begun, is_closed, files, directory }) }
     }
 
     /// Whether the sandbox has started.
@@ -94,17 +106,38 @@ impl LazySandbox {
     ///
     /// # Errors
     ///
-    /// The error of the start.
+    /// The error of the start; `Gone` after [`close`](Self::close).
     pub async fn started(&self) -> Result<Arc<dyn Sandbox>> {
         let started = Arc::clone(&self.cell());
         if let Some(sandbox) = started.get() {
             return Ok(Arc::clone(sandbox));
         }
-        started
+        self.check_open()?;
+        let sandbox = started
             .get_or_try_init(|| (self.shared.start)(self.shared.begun.clone()))
             .await
             .cloned()
-            .inspect_err(|error| tracing::warn!(%error, "sandbox failed to start"))
+            .inspect_err(|error| tracing::warn!(%error, "sandbox failed to start"))?;
+        if let Err(gone) = self.check_open() {
+            // It was closed while it started, and its end was ordered before there was anything to end.
+            sandbox.stop().await?;
+            return Err(gone);
+        }
+        Ok(sandbox)
+    }
+
+    fn check_open(&self) -> Result<()> {
+        match self.shared.is_closed.load(Ordering::Acquire) {
+            true => Err(Error::new(ErrorKind::Gone, "the sandbox has ended")),
+            false => Ok(()),
+        }
+    }
+
+    /// Forgets the sandbox as [`let_go`](Self::let_go) does, and starts no other: later calls are `Gone`. For a sandbox
+    /// that another owner has ended, or will end.
+    pub fn close(&self) {
+        self.shared.is_closed.store(true, Ordering::Release);
+        self.let_go();
     }
 
     /// Ends the sandbox, if it has started. Another one starts when needed: unlike after [`stop`](Sandbox::stop),
@@ -227,7 +260,7 @@ forward_sandbox! {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use workden_core::{Error, ErrorKind, sandbox::ExecuteRequest};
+    use workden_core::sandbox::ExecuteRequest;
 
     use super::*;
 
@@ -268,6 +301,36 @@ mod tests {
             late.end().await.unwrap();
             assert!(!late.has_started());
         }
+    }
+
+    #[tokio::test]
+    async fn after_it_is_closed_none_is_started() {
+        let count = Arc::default();
+        let late = failing(&count);
+        late.close();
+        let error = late.execute(&ExecuteRequest::shell("true")).await.unwrap_err();
+        assert_eq!((error.kind(), count.load(Ordering::Relaxed)), (ErrorKind::Gone, 0));
+    }
+
+    #[tokio::test]
+    async fn one_that_is_closed_while_it_starts_is_not_handed_out() {
+        let starts: Arc<AtomicUsize> = Arc::default();
+        let begun = Arc::new(tokio::sync::Notify::new());
+        let (counted, go) = (Arc::clone(&starts), Arc::clone(&begun));
+        let late = LazySandbox::new(VirtualPath::root(), move |_| {
+            let (counted, go) = (Arc::clone(&counted), Arc::clone(&go));
+            async move {
+                go.notified().await;
+                counted.fetch_add(1, Ordering::Relaxed);
+                Ok(Arc::new(failing(&Arc::default())) as Arc<dyn Sandbox>)
+            }
+        });
+        let (ended, ()) = tokio::join!(late.started(), async {
+            late.close();
+            begun.notify_one();
+        });
+        assert_eq!(ended.map(drop).unwrap_err().kind(), ErrorKind::Gone);
+        assert_eq!(starts.load(Ordering::Relaxed), 1, "it had started");
     }
 
     #[tokio::test]

@@ -11,6 +11,7 @@ mod processes;
 mod remote;
 mod served;
 
+#[expect(dead_code, reason = "other tests use the rest")]
 #[path = "../shared/checks.rs"]
 mod checks;
 #[path = "../shared/reused_sandboxes.rs"]

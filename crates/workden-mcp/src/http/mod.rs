@@ -182,6 +182,8 @@ fn router(server: &McpServer, address: SocketAddr, options: HttpOptions, stop: &
     }
     hosts.extend(options.allowed_hosts);
     let endpoint = endpoint::router(server, hosts, options.allowed_origins, options.sessions, stop);
+    // As a service of its own: a router would have to be nested, and would answer below the path, too.
+    let endpoint = endpoint.into_service::<axum::body::Body>();
     Router::new().route_service(PATH, endpoint).layer(from_fn_with_state(Arc::new(options.access), authenticate))
 }
 

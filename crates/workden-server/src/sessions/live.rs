@@ -206,7 +206,7 @@ impl Service {
         if let Some(live) = self.drop_live(id)
             && let Some(lazy) = live.workspace.lazy()
         {
-            lazy.let_go();
+            lazy.close();
         }
     }
 
