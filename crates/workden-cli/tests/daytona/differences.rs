@@ -1,4 +1,5 @@
-//! The conformance suite without a keeper: what differs is named here, and each is proven to differ.
+//! The conformance suite without a keeper, at a stub or at Daytona: what differs is named here, and each is proven to
+//! differ.
 
 use std::{
     collections::BTreeSet,
@@ -8,7 +9,7 @@ use std::{
 use workden_conformance::{PrefixBackend, report, sandbox_checks};
 use workden_core::{BackendExt, Sandbox, VirtualPath};
 
-use crate::places::{served, stub};
+use crate::places::DaytonaService;
 
 /// Checks of files that do not hold. Moves make no parents and reads have no time of change; searches do not read ignore
 /// files, and count only the files that the daemon reported.
@@ -133,8 +134,8 @@ fn compare(what: &str, failed: &[(String, String)], named: &[&str]) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_of_the_toolbox_differ_as_named() {
-    let stub = stub().await;
-    let (sandbox, next) = (std::sync::Arc::new(served(&stub)), AtomicU32::new(0));
+    let service = DaytonaService::open().await;
+    let (sandbox, next) = (std::sync::Arc::new(service.served()), AtomicU32::new(0));
     let report = report(async || {
         let number = next.fetch_add(1, Ordering::Relaxed);
         let place = VirtualPath::parse(&format!("/home/daytona/{number}")).unwrap();
@@ -146,20 +147,20 @@ async fn files_of_the_toolbox_differ_as_named() {
     let failed: Vec<_> = failed.filter(|(name, _)| !RACES.contains(&name.as_str())).collect();
     compare("checks of files", &failed, FILES);
     sandbox.stop().await.unwrap();
-    stub.stop().await;
+    service.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn commands_of_the_toolbox_differ_as_named() {
-    let stub = stub().await;
+    let service = DaytonaService::open().await;
     let mut failed = Vec::new();
     for check in sandbox_checks() {
-        let sandbox = served(&stub);
+        let sandbox = service.served();
         if let Err(why) = check.run(&sandbox).await {
             failed.push((check.to_string(), why.to_string()));
         }
         sandbox.stop().await.unwrap();
     }
     compare("checks of commands", &failed, COMMANDS);
-    stub.stop().await;
+    service.stop().await;
 }
