@@ -39,6 +39,8 @@ async fn a_call_needs_a_key_and_sees_its_tenant_only() {
     assert_eq!(agent.run(&session, "echo hi").await, (0, "hi\n".to_owned()));
     assert_eq!(agent.post("/v1/sessions", json!({})).await.0, StatusCode::FORBIDDEN);
     assert_eq!(agent.get("/v1/keys").await.0, StatusCode::FORBIDDEN);
+    let longer = json!({ "lifetime_seconds": 86_400 });
+    assert_eq!(agent.post(&format!("{session}/lifetime"), longer).await.0, StatusCode::FORBIDDEN);
     let (other, _) = red.session(json!({})).await;
     assert_eq!(agent.get(&other).await.0, StatusCode::NOT_FOUND);
     // Only an administrator makes and revokes keys.

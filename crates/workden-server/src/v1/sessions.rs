@@ -198,6 +198,8 @@ pub(super) async fn extend(
     Path(id): Path<String>,
     Json(extension): Json<SessionExtension>,
 ) -> Answer<Json<SessionView>> {
+    // An agent with the token of its session does not decide how long it lives.
+    principal.require_tenant()?;
     let row = service.session_row(&principal, &id).await?;
     let most = service.tenant_quotas(&row.tenant).await?.lifetime_seconds;
     let lifetime = Duration::from_secs(extension.lifetime_seconds.min(most));
