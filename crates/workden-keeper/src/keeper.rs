@@ -14,17 +14,19 @@ use std::{
 use async_trait::async_trait;
 use tokio::{sync::watch, time::Instant};
 use workden_core::{
-    Backend, BackendExt, EntryKind, Error, ErrorKind, Result, Symlink, VirtualPath, forward_backend,
+    Backend, BackendExt, EntryKind, Error, ErrorKind, Resolved, Result, Symlink, VirtualPath, forward_backend,
     sandbox::{
-        ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process, Sandbox,
-        SpawnRequest, Usage,
+        ExecuteRequest, Executed, FileEvents, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, PortStream,
+        Process, Sandbox, SpawnRequest, Usage, WatchRequest,
     },
 };
 use workden_files::LocalBackend;
 
 use crate::{
     config::KeeperConfig,
+    ports::{self, HeldStream},
     processes::{CommandSpec, Engine, gone, starting},
+    watching,
 };
 
 /// A sandbox in this process.
@@ -35,7 +37,7 @@ pub struct Keeper {
     engine: Engine,
     directory: VirtualPath,
     began: Instant,
-    activity: CallActivity,
+    activity: Arc<CallActivity>,
     stopped: watch::Sender<bool>,
 }
 
@@ -47,9 +49,9 @@ struct CallActivity {
 }
 
 /// A call in progress.
-struct ActiveCall<'a>(&'a CallActivity);
+struct ActiveCall(Arc<CallActivity>);
 
-impl Drop for ActiveCall<'_> {
+impl Drop for ActiveCall {
     fn drop(&mut self) {
         *self.0.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         self.0.now.fetch_sub(1, Ordering::Relaxed);
@@ -77,7 +79,7 @@ impl Keeper {
             files,
             directory,
             began,
-            activity: CallActivity { now: AtomicUsize::new(0), last: Mutex::new(began) },
+            activity: Arc::new(CallActivity { now: AtomicUsize::new(0), last: Mutex::new(began) }),
             stopped: watch::Sender::new(false),
         })
     }
@@ -113,10 +115,10 @@ impl Keeper {
         if *self.stopped.borrow() { Err(gone()) } else { Ok(()) }
     }
 
-    fn call(&self) -> Result<ActiveCall<'_>> {
+    fn call(&self) -> Result<ActiveCall> {
         self.check_running()?;
         self.activity.now.fetch_add(1, Ordering::Relaxed);
-        Ok(ActiveCall(&self.activity))
+        Ok(ActiveCall(Arc::clone(&self.activity)))
     }
 
     /// Resolves the directory of a command to a path of this process.
@@ -196,6 +198,17 @@ impl Sandbox for Keeper {
     async fn kill_job(&self, id: &JobId) -> Result<Killed> {
         let _call = self.call()?;
         self.engine.kill_job(id).await
+    }
+
+    async fn connect_port(&self, port: u16) -> Result<PortStream> {
+        let call = self.call()?;
+        let stream = ports::connect(port, &self.config.isolation, self.engine.reaper_pids()).await?;
+        Ok(Box::pin(HeldStream::new(stream, call)))
+    }
+
+    async fn watch(&self, at: &Resolved, request: &WatchRequest) -> Result<FileEvents> {
+        let _call = self.call()?;
+        watching::watch(&self.config.files_root, at, request, self.stopped.subscribe()).await
     }
 
     async fn usage(&self) -> Result<Usage> {

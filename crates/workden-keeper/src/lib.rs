@@ -10,11 +10,13 @@ mod keeper;
 mod message;
 mod offline;
 pub mod one_shot;
+mod ports;
 mod processes;
 mod reaper;
 mod serve;
 mod supervisor;
 mod sys;
+mod watching;
 
 pub use config::{CgroupJoin, Children, KeeperConfig, LimitCounts, LimitWatch, Logs, ResourceUse};
 pub use keeper::Keeper;

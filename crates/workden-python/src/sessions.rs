@@ -143,7 +143,7 @@ forward_sandbox! {
     impl[] for HeldSandbox;
     looks: [|this| &this.foreign, |answer| answer],
     changes: [|this| &this.foreign, |answer| answer],
-    forward: [execute spawn start_job jobs read_job kill_job isolation directory],
+    forward: [execute spawn start_job jobs read_job kill_job connect_port watch isolation directory],
     {
         async fn usage(&self) -> Result<Usage> {
             let object = Some(Arc::clone(&self.object));

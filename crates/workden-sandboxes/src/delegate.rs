@@ -27,7 +27,7 @@ macro_rules! delegate {
                 impl[] for $sandbox;
                 looks: [|$this| $other, |$answer| $back],
                 changes: [|$this| $other, |$answer| $back],
-                forward: [execute start_job jobs read_job kill_job usage isolation directory],
+                forward: [execute start_job jobs read_job kill_job connect_port watch usage isolation directory],
                 { $($own)* }
             }
         };

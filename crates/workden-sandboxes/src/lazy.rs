@@ -235,7 +235,7 @@ impl HostFiles for LazySandbox {
 forward_sandbox! {
     impl[] for LazySandbox;
     looks: started, changes: started,
-    forward: [execute spawn start_job read_job kill_job usage isolation],
+    forward: [execute spawn start_job read_job kill_job connect_port watch usage isolation],
     {
         async fn jobs(&self) -> Result<Vec<Job>> {
             match self.sandbox() {

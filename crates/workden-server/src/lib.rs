@@ -27,6 +27,7 @@ mod e2b;
 mod events;
 mod identity;
 mod operations;
+mod ports;
 mod processes;
 mod sandboxd;
 mod server;

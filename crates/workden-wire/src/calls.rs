@@ -9,7 +9,7 @@ use workden_core::{
     VirtualPath, Written, sandbox,
     sandbox::{
         ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Signal, SpawnRequest,
-        Usage, WindowSize,
+        Usage, WatchRequest, WindowSize,
     },
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
@@ -93,6 +93,8 @@ calls! {
     ReadJob at "/v1/read_job" { id: JobId, read: JobRead } -> JobOutput;
     Spawn at "/v1/spawn" { request: SpawnRequest } -> Started;
     Input at "/v1/process/input" { process: u64 } -> ();
+    Connect at "/v1/connect" { port: u16 } -> ();
+    Watch at "/v1/watch" { at: Resolved, request: WatchRequest } -> ();
     Tree at "/v1/tree" { at: VirtualPath } -> crate::tree::TreeReport;
 }
 
@@ -162,4 +164,14 @@ pub(crate) struct Started {
     pub(crate) process: u64,
     /// The pid, as commands in the sandbox see it.
     pub(crate) pid: u32,
+}
+
+/// A line of the answer to `watch`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum WatchLine {
+    /// A change.
+    Event(sandbox::FileEvent),
+    /// The error that ends the events.
+    Error(workden_core::Error),
 }

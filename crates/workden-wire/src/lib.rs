@@ -30,6 +30,9 @@
 //! - `POST /v1/spawn` answers the output of a process as frames: a byte for the kind, four for the length (big endian),
 //!   the payload. 0 is the first frame (JSON: `process`, `pid`), 1 is standard output, 2 standard error, 3 how the
 //!   process ended (JSON), 4 an error (JSON), 5 a limit that the process hit (JSON); 3 and 4 are the last frames.
+//! - `PUT /v1/connect` is a connection to a port: the body is what the client sends, and the answer's body is what the
+//!   server in the sandbox sends. The answer comes as soon as the connection is open.
+//! - `POST /v1/watch` answers the events of a directory, a line of JSON each: an event, or the error that ends them.
 //! - An error is a status and JSON: kind, sentence, hint, refusal. The kind counts, not the status.
 //! - A client with a token sends it with every call, as `authorization: Bearer <token>`.
 //!

@@ -20,12 +20,14 @@ pub mod job_output;
 pub mod jobs;
 pub mod orphans;
 pub mod output_bounds;
+pub mod ports;
 pub mod servers;
 pub mod shared_files;
 pub mod signals;
 pub mod stopping;
 pub mod streams;
 pub mod terminals;
+pub mod watching;
 
 pub use check::SandboxCheck;
 pub use running::{SandboxReport, all_sandbox, python_checks, report_sandbox, sandbox_checks};

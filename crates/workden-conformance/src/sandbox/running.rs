@@ -3,8 +3,8 @@
 use workden_core::sandbox::Sandbox;
 
 use super::{
-    SandboxCheck, directories, environments, executing, inheritance, job_output, jobs, orphans, output_bounds, servers,
-    shared_files, signals, stopping, streams, terminals,
+    SandboxCheck, directories, environments, executing, inheritance, job_output, jobs, orphans, output_bounds, ports,
+    servers, shared_files, signals, stopping, streams, terminals, watching,
 };
 use crate::{Failure, Report};
 
@@ -20,6 +20,7 @@ const THEMES: &[&[SandboxCheck]] = &[
     terminals::CHECKS,
     jobs::CHECKS,
     job_output::CHECKS,
+    watching::CHECKS,
     orphans::CHECKS,
     stopping::CHECKS,
 ];
@@ -31,7 +32,7 @@ pub fn sandbox_checks() -> impl Iterator<Item = &'static SandboxCheck> {
 
 /// Returns the checks that also need `python3` in the sandbox.
 pub fn python_checks() -> impl Iterator<Item = &'static SandboxCheck> {
-    servers::CHECKS.iter()
+    servers::CHECKS.iter().chain(ports::CHECKS)
 }
 
 /// Runs every check of [`sandbox_checks`], each on a sandbox from `make`.

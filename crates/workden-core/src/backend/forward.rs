@@ -185,7 +185,7 @@ macro_rules! forward_backend {
 /// forward_sandbox! {
 ///     impl[] for LazySandbox;
 ///     looks: started, changes: started,
-///     forward: [execute spawn start_job read_job kill_job usage isolation],
+///     forward: [execute spawn start_job read_job kill_job connect_port watch usage isolation],
 ///     {
 ///         async fn jobs(&self) -> Result<Vec<Job>> { .. }
 ///         async fn directory(&self) -> Result<VirtualPath> { .. }
@@ -267,6 +267,26 @@ macro_rules! forward_sandbox {
             }
         });
     };
+    (@next [$($generics:tt)*] [$type:ty] $look:tt $change:tt [connect_port $($rest:ident)*] { $($done:tt)* }) => {
+        $crate::forward_sandbox!(@next [$($generics)*] [$type] $look $change [$($rest)*] {
+            $($done)*
+            async fn connect_port(&self, port: u16) -> $crate::Result<$crate::sandbox::PortStream> {
+                $crate::__forward_call!($change self connect_port(port))
+            }
+        });
+    };
+    (@next [$($generics:tt)*] [$type:ty] $look:tt $change:tt [watch $($rest:ident)*] { $($done:tt)* }) => {
+        $crate::forward_sandbox!(@next [$($generics)*] [$type] $look $change [$($rest)*] {
+            $($done)*
+            async fn watch(
+                &self,
+                at: &$crate::Resolved,
+                request: &$crate::sandbox::WatchRequest,
+            ) -> $crate::Result<$crate::sandbox::FileEvents> {
+                $crate::__forward_call!($look self watch(at, request))
+            }
+        });
+    };
     (@next [$($generics:tt)*] [$type:ty] $look:tt $change:tt [usage $($rest:ident)*] { $($done:tt)* }) => {
         $crate::forward_sandbox!(@next [$($generics)*] [$type] $look $change [$($rest)*] {
             $($done)*
@@ -334,12 +354,12 @@ mod pointers {
     crate::forward_sandbox! {
         impl[S: Sandbox + ?Sized] for Arc<S>;
         looks: [|this| &**this, |answer| answer], changes: [|this| &**this, |answer| answer],
-        forward: [execute spawn start_job jobs read_job kill_job usage isolation directory stop], {}
+        forward: [execute spawn start_job jobs read_job kill_job connect_port watch usage isolation directory stop], {}
     }
 
     crate::forward_sandbox! {
         impl[S: Sandbox + ?Sized] for Box<S>;
         looks: [|this| &**this, |answer| answer], changes: [|this| &**this, |answer| answer],
-        forward: [execute spawn start_job jobs read_job kill_job usage isolation directory stop], {}
+        forward: [execute spawn start_job jobs read_job kill_job connect_port watch usage isolation directory stop], {}
     }
 }

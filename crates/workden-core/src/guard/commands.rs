@@ -3,6 +3,8 @@
 //! Reading or killing a job needs no further judgement, but only works through the wrapper (or a clone of it) that
 //! started the job; for any other caller the job is `NotFound`. So an agent under stricter rules cannot read the job of
 //! another agent. The same holds for the full logs of commands.
+//!
+//! Watching a directory is a listing that goes on: the same gates judge it, and the same names are shown.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -15,8 +17,8 @@ use super::{Execution, Guarded, Op, execution::ExecutionInput, judging::Depth, t
 use crate::{
     Error, ErrorKind, Resolved, Result, Symlink, VirtualPath,
     sandbox::{
-        Command, ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process,
-        Sandbox, SpawnRequest, Usage,
+        Command, ExecuteRequest, Executed, FileEvents, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed,
+        PortStream, Process, Sandbox, SpawnRequest, Usage, WatchRequest,
     },
 };
 
@@ -133,6 +135,24 @@ impl<S: Sandbox> Sandbox for Guarded<S> {
     async fn kill_job(&self, id: &JobId) -> Result<Killed> {
         self.check_own("stop", id)?;
         self.inner.kill_job(id).await
+    }
+
+    /// No gate judges this call: the server runs because a command was allowed, and its bytes are no file's.
+    async fn connect_port(&self, port: u16) -> Result<PortStream> {
+        self.inner.connect_port(port).await
+    }
+
+    /// Judged like a listing, and limited to what a listing shows.
+    async fn watch(&self, at: &Resolved, request: &WatchRequest) -> Result<FileEvents> {
+        let op = Op::List(at);
+        let mut trace = self.trace(op);
+        let outcome = async {
+            self.pass(&mut trace, op, Depth::One).await?;
+            let request = WatchRequest { visibility: self.visibility(op, &request.visibility), ..request.clone() };
+            self.inner.watch(at, &request).await
+        };
+        let outcome = outcome.await;
+        trace.end(outcome)
     }
 
     async fn usage(&self) -> Result<Usage> {

@@ -13,9 +13,11 @@ mod git_identity;
 mod hint;
 mod isolation;
 mod job;
+mod port;
 mod process;
 mod shell;
 mod usage;
+mod watch;
 
 use async_trait::async_trait;
 pub use command::{Command, ExecuteRequest, JobRequest, SpawnRequest, Streams, WindowSize};
@@ -29,11 +31,13 @@ pub use git_identity::GitIdentity;
 pub use hint::Hint;
 pub use isolation::{Enforcement, Isolation, IsolationLevel, LimitName, LimitReport, Wall};
 pub use job::{Job, JobId, JobOutput, JobRead, JobState, Killed};
+pub use port::{PortConnection, PortStream};
 pub use process::{Process, ProcessControl, ProcessEvent, ProcessEvents, Signal, Stream};
 pub use shell::Shell;
 pub use usage::Usage;
+pub use watch::{FileChange, FileEvent, FileEvents, WatchDepth, WatchRequest};
 
-use crate::{Backend, Result, VirtualPath};
+use crate::{Backend, Resolved, Result, VirtualPath};
 
 /// A store for files that also runs commands.
 ///
@@ -90,6 +94,27 @@ pub trait Sandbox: Backend {
     /// - Background processes of a finished job are stopped as well.
     /// - `NotFound` for an unknown id.
     async fn kill_job(&self, id: &JobId) -> Result<Killed>;
+
+    /// Connects to a server in the sandbox.
+    ///
+    /// # Behavior
+    ///
+    /// - The server listens on this TCP port of the loopback interface, or of all interfaces.
+    /// - `NotFound` if no server of the sandbox listens there. A server of the machine around it is not reached, also
+    ///   where commands share its network.
+    /// - An open connection counts as use of the sandbox.
+    async fn connect_port(&self, port: u16) -> Result<PortStream>;
+
+    /// Watches a directory: every change after the call has returned is an event.
+    ///
+    /// # Behavior
+    ///
+    /// - Changes by commands and by file calls are events, in order. Equal events may be merged, and
+    ///   what is in a new directory may be told twice.
+    /// - A reader that is too slow gets [`FileEvent::Missed`] in place of the events that were lost.
+    /// - The stream ends with `NotFound` when the directory is removed or moved, and with `Gone` when the sandbox ends.
+    /// - Symlinks are not followed. A watch does not count as use of the sandbox.
+    async fn watch(&self, at: &Resolved, request: &WatchRequest) -> Result<FileEvents>;
 
     /// Returns the current resource usage of the sandbox.
     async fn usage(&self) -> Result<Usage>;

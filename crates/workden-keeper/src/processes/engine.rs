@@ -101,6 +101,11 @@ impl Engine {
         self.running().alive().len()
     }
 
+    /// Returns the reapers of the running trees: all processes of the sandbox descend from them.
+    pub(crate) fn reaper_pids(&self) -> Vec<i32> {
+        self.running().alive().iter().map(|tree| tree.reaper_pid()).collect()
+    }
+
     /// Ends all trees, for good. Returns when none is left.
     pub(crate) async fn stop(&self) {
         let trees = {

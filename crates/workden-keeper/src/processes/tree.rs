@@ -117,6 +117,11 @@ impl ProcessTree {
         *self.state.borrow()
     }
 
+    /// Returns the process from which all others of the tree descend.
+    pub(crate) fn reaper_pid(&self) -> i32 {
+        self.reaper.as_raw_pid()
+    }
+
     /// Waits until the command's process exists, or cannot start.
     pub(crate) async fn started(&self) -> TreeState {
         self.wait(|state| state.pid.is_some() || state.gone).await

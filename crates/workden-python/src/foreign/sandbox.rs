@@ -5,10 +5,10 @@ use std::time::Instant;
 use async_trait::async_trait;
 use pyo3::prelude::*;
 use workden_core::{
-    Error, ErrorKind, Result, Sandbox, VirtualPath,
+    Error, ErrorKind, Resolved, Result, Sandbox, VirtualPath,
     sandbox::{
-        Ended, ExecuteRequest, Executed, Isolation, IsolationLevel, Job, JobId, JobOutput, JobRead, JobRequest,
-        JobState, Killed, LeftOut, Output, Process, SpawnRequest, Usage,
+        Ended, ExecuteRequest, Executed, FileEvents, Isolation, IsolationLevel, Job, JobId, JobOutput, JobRead,
+        JobRequest, JobState, Killed, LeftOut, Output, PortStream, Process, SpawnRequest, Usage, WatchRequest,
     },
 };
 
@@ -112,6 +112,14 @@ impl Sandbox for Foreign {
     async fn kill_job(&self, id: &JobId) -> Result<Killed> {
         let was_running = self.call("kill_background", (id.to_string(),), |answer| answer.is_truthy()).await?;
         Ok(if was_running { Killed::Stopped } else { Killed::AlreadyOver })
+    }
+
+    async fn connect_port(&self, _: u16) -> Result<PortStream> {
+        Err(unsupported("does not support connections to ports"))
+    }
+
+    async fn watch(&self, _: &Resolved, _: &WatchRequest) -> Result<FileEvents> {
+        Err(unsupported("does not support watching files"))
     }
 
     async fn usage(&self) -> Result<Usage> {

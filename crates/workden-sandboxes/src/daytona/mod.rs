@@ -159,7 +159,7 @@ forward_sandbox! {
     impl[] for DaytonaSandbox;
     looks: [|this| this.sandbox().await?, |answer| answer],
     changes: [|this| this.sandbox().await?, |answer| answer],
-    forward: [jobs read_job kill_job usage isolation],
+    forward: [jobs read_job kill_job connect_port watch usage isolation],
     {
         async fn execute(&self, request: &ExecuteRequest) -> Result<Executed> {
             let mut request = request.clone();

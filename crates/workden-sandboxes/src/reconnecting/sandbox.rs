@@ -46,7 +46,7 @@ forward_backend! {
 forward_sandbox! {
     impl[C: Connector] for ReconnectingSandbox<C>;
     looks: reading, changes: changing,
-    forward: [execute spawn start_job jobs read_job kill_job usage directory],
+    forward: [execute spawn start_job jobs read_job kill_job connect_port watch usage directory],
     {
         async fn isolation(&self) -> Result<Isolation> {
             let seen = reading!(self, isolation())?;

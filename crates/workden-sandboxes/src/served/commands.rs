@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use workden_core::{
-    Error, ErrorKind, Result, Sandbox, VirtualPath,
+    Error, ErrorKind, Resolved, Result, Sandbox, VirtualPath,
     sandbox::{
-        ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, LeftOut, Output,
-        Process, SpawnRequest, Usage,
+        ExecuteRequest, Executed, FileEvents, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, LeftOut,
+        Output, PortStream, Process, SpawnRequest, Usage, WatchRequest,
     },
 };
 
@@ -50,6 +50,14 @@ impl<S: FileService> Sandbox for ServedSandbox<S> {
 
     async fn kill_job(&self, id: &JobId) -> Result<Killed> {
         Err(Error::new(ErrorKind::NotFound, format!("job `{id}` not found")))
+    }
+
+    async fn connect_port(&self, _: u16) -> Result<PortStream> {
+        Err(self.unsupported("a connection to a port"))
+    }
+
+    async fn watch(&self, _: &Resolved, _: &WatchRequest) -> Result<FileEvents> {
+        Err(self.unsupported("watching files"))
     }
 
     async fn usage(&self) -> Result<Usage> {

@@ -6,7 +6,9 @@ use workden::{Error, ErrorKind, Result};
 use super::{Database, failed};
 
 /// The steps, in order. Each is a list of statements.
-const STEPS: &[&[&str]] = &[&[
+const STEPS: &[&[&str]] = &[TABLES, PUBLISHED_PORTS];
+
+const TABLES: &[&str] = &[
     "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE tenants (id TEXT PRIMARY KEY, quotas TEXT NOT NULL, policy TEXT NOT NULL, created_at BIGINT NOT NULL)",
     "CREATE TABLE keys (id TEXT PRIMARY KEY, tenant TEXT NOT NULL, role TEXT NOT NULL, label TEXT NOT NULL, \
@@ -26,7 +28,11 @@ const STEPS: &[&[&str]] = &[&[
     "CREATE TABLE events (session TEXT NOT NULL, seq BIGINT NOT NULL, tenant TEXT NOT NULL, at BIGINT NOT NULL, \
      kind TEXT NOT NULL, actor TEXT NOT NULL, data TEXT NOT NULL, PRIMARY KEY (session, seq))",
     "CREATE INDEX events_by_tenant ON events (tenant, at)",
-]];
+];
+
+/// Port 0 stands for all.
+const PUBLISHED_PORTS: &[&str] =
+    &["CREATE TABLE published_ports (session TEXT NOT NULL, port BIGINT NOT NULL, PRIMARY KEY (session, port))"];
 
 /// Runs the steps that have not run yet.
 pub(super) async fn run(database: &Database) -> Result<()> {

@@ -7,6 +7,7 @@ mod approvals;
 mod events;
 mod keys;
 mod migrations;
+mod ports;
 mod sessions;
 mod tenants;
 

@@ -160,7 +160,13 @@ impl Database {
 
     /// Removes a session. Its events stay.
     pub(crate) async fn remove_session(&self, id: &str) -> Result<bool> {
-        let done = sqlx::query("DELETE FROM sessions WHERE id = $1").bind(id).execute(&self.pool).await;
-        done.map(|done| done.rows_affected() > 0).map_err(failed("cannot remove the session"))
+        let failed = failed("cannot remove the session");
+        let mut transaction = self.pool.begin().await.map_err(&failed)?;
+        let ports = sqlx::query("DELETE FROM published_ports WHERE session = $1").bind(id);
+        ports.execute(&mut *transaction).await.map_err(&failed)?;
+        let session = sqlx::query("DELETE FROM sessions WHERE id = $1").bind(id);
+        let done = session.execute(&mut *transaction).await.map_err(&failed)?;
+        transaction.commit().await.map_err(&failed)?;
+        Ok(done.rows_affected() > 0)
     }
 }

@@ -22,8 +22,9 @@ use crate::{
     clock::Moment,
     database::SessionQuery,
     identity::Principal,
+    ports::ALL_PORTS,
     service::Service,
-    sessions::{AtSessionEnd, ExistingName, NewSession},
+    sessions::{AtSessionEnd, ExistingName, NewSession, creation::Creation},
 };
 
 /// How long a sandbox lives if its creator does not say, in seconds: the default of the SDKs.
@@ -48,10 +49,27 @@ pub(super) struct NewSandbox {
     allow_internet_access: Option<bool>,
     auto_pause: Option<bool>,
     auto_resume: Option<AutoResume>,
-    network: Option<Value>,
+    network: Option<NetworkRules>,
     mcp: Option<Value>,
     iam: Option<Value>,
     volume_mounts: Option<Vec<Value>>,
+}
+
+/// Who may reach what.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NetworkRules {
+    /// Whether everyone may reach the servers of the sandbox.
+    allow_public_traffic: Option<bool>,
+    #[serde(flatten)]
+    others: BTreeMap<String, Value>,
+}
+
+impl NetworkRules {
+    /// Whether there are rules that are not kept.
+    fn are_given(&self) -> bool {
+        self.others.values().any(|value| !is_empty(value))
+    }
 }
 
 /// Whether a call to a paused sandbox resumes it.
@@ -69,7 +87,7 @@ impl NewSandbox {
             Some(_) => true,
         };
         let refused = [
-            ("`network`", is_given(&self.network)),
+            ("`network`", self.network.as_ref().is_some_and(NetworkRules::are_given)),
             ("`mcp`", is_given(&self.mcp)),
             ("`iam`", is_given(&self.iam)),
             ("`volumeMounts`", self.volume_mounts.as_ref().is_some_and(|mounts| !mounts.is_empty())),
@@ -138,9 +156,14 @@ pub(super) async fn create(
     E2bBody(new): E2bBody<NewSandbox>,
 ) -> Result<(StatusCode, Json<OpenedSandbox>), E2bFailure> {
     let once = headers.get("idempotency-key").and_then(|key| key.to_str().ok());
+    let are_ports_public = new.network.as_ref().is_none_or(|network| network.allow_public_traffic != Some(false));
     let new = new.session(&service, once)?;
-    let (row, _) = service.create_session(&principal, new).await?;
-    Ok((StatusCode::CREATED, Json(OpenedSandbox::of(&service, &row))))
+    let (row, creation) = service.create_session(&principal, new).await?;
+    // Clients expect that everyone may reach its servers, by names that cannot be guessed.
+    if creation == Creation::Created && are_ports_public {
+        service.database.publish_port(&row.id, ALL_PORTS).await?;
+    }
+    Ok((StatusCode::CREATED, Json(OpenedSandbox::of(&service, &row).await?)))
 }
 
 pub(super) async fn list(
@@ -227,6 +250,7 @@ mod tests {
             new.check().map_err(|failure| failure.message)
         };
         for json in [
+            r#""network": {"allowPublicTraffic": false}"#,
             r#""network": {}, "mcp": null, "volumeMounts": []"#,
             r#""network": {"denyOut": [], "rules": null}"#,
             r#""autoResume": {"enabled": false}, "secure": true"#,
@@ -235,7 +259,6 @@ mod tests {
         }
         for (json, name) in [
             (r#""network": {"denyOut": ["0.0.0.0/0"]}"#, "`network`"),
-            (r#""network": {"allowPublicTraffic": false}"#, "`network`"),
             (r#""mcp": {"exa": {"key": "x"}}"#, "`mcp`"),
             (r#""volumeMounts": [{"name": "a", "path": "/b"}]"#, "`volumeMounts`"),
             (r#""autoResume": {"enabled": true}"#, "`autoResume`"),

@@ -29,6 +29,7 @@ use crate::{
     database::SessionQuery,
     identity::{Principal, key_in},
     operations::stored_before_answered,
+    ports::{self, Place, PortAddress},
     service::Service,
     sessions::LiveSession,
 };
@@ -65,6 +66,10 @@ impl EnvdGate {
     }
 
     async fn serve(&self, target: CallTarget, mut parts: Parts, body: Body) -> Response {
+        if target.port != ENVD {
+            let served = self.serve_port(&target, parts, body).await;
+            return served.unwrap_or_else(IntoResponse::into_response);
+        }
         let is_rpc = ["/filesystem.", "/process."].iter().any(|service| parts.uri.path().starts_with(service));
         match self.call(&target, &parts).await {
             Ok(call) => {
@@ -81,6 +86,26 @@ impl EnvdGate {
         }
     }
 
+    /// Forwards a request to a server in a sandbox.
+    async fn serve_port(&self, target: &CallTarget, parts: Parts, body: Body) -> Result<Response, E2bFailure> {
+        let address = PortAddress { session: target.sandbox.clone(), port: target.port };
+        let visit = match self.service.visit(&address, &parts).await {
+            Ok(Ok(visit)) => visit,
+            Ok(Err(answer)) => return Ok(answer),
+            Err(refused) => {
+                return Err(match refused.error.kind() {
+                    ErrorKind::NotFound | ErrorKind::Conflict | ErrorKind::Gone => E2bFailure::gone(&target.sandbox),
+                    _ => refused.into(),
+                });
+            }
+        };
+        let request = Request::from_parts(parts, body);
+        ports::forward(&self.service, &visit, &Place::HostName, request).await.map_err(|error| match error.kind() {
+            ErrorKind::NotFound | ErrorKind::InvalidArgument => E2bFailure::closed(target.port),
+            _ => error.into(),
+        })
+    }
+
     /// Finds the sandbox of a call. One that the caller may not use is reported as missing.
     async fn call(&self, target: &CallTarget, parts: &Parts) -> Result<EnvdCall, E2bFailure> {
         let principal = self.caller(target, parts).await?;
@@ -93,9 +118,6 @@ impl EnvdGate {
                 });
             }
         };
-        if target.port != ENVD {
-            return Err(E2bFailure::closed(target.port));
-        }
         let workspace = live.workspace(&self.service, &principal);
         Ok(EnvdCall { service: Arc::clone(&self.service), live, workspace })
     }

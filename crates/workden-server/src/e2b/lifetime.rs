@@ -80,7 +80,7 @@ pub(super) async fn connect(
         service.set_sandbox_end(&row, seconds, end).await?;
     }
     let status = if was_paused { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(OpenedSandbox::of(&service, &row))))
+    Ok((status, Json(OpenedSandbox::of(&service, &row).await?)))
 }
 
 /// Resumes a paused sandbox; a running one is a conflict.

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use workden::core::parse_size;
+use workden::{Result, core::parse_size};
 
 use crate::{
     clock::Moment,
     database::SessionRow,
+    ports::ALL_PORTS,
     service::Service,
     sessions::{AtSessionEnd, NewSession},
 };
@@ -30,19 +31,24 @@ pub(super) struct OpenedSandbox {
     client_id: &'static str,
     envd_version: &'static str,
     envd_access_token: String,
+    /// Opens the ports of a sandbox that are not for everyone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traffic_access_token: Option<String>,
     domain: String,
 }
 
 impl OpenedSandbox {
-    pub(super) fn of(service: &Service, row: &SessionRow) -> Self {
-        Self {
+    pub(super) async fn of(service: &Service, row: &SessionRow) -> Result<Self> {
+        let is_public = service.database.is_published(&row.id, ALL_PORTS).await?;
+        Ok(Self {
             template_id: row.runtime.clone(),
             sandbox_id: row.id.clone(),
             client_id: CLIENT_ID,
             envd_version: ENVD_VERSION,
+            traffic_access_token: (!is_public).then(|| service.secret.port_token(&row.id, ALL_PORTS)),
             envd_access_token: service.secret.session_token(&row.id),
             domain: service.config().domain.clone(),
-        }
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Whether a request names this machine. A page that a browser shows can reach loopback addresses, too, by a host name
-//! that leads there or by a form; it cannot hide its own name.
+//! that leads there or by a form; it cannot hide its own name. The pages of servers in sessions have names below
+//! `localhost`, which therefore do not count.
 
 use axum::http::{
     HeaderMap, Uri,
@@ -13,14 +14,14 @@ pub(super) fn is_local(headers: &HeaderMap) -> bool {
     all(HOST).all(|host| names_this_machine(&format!("http://{host}"))) && all(ORIGIN).all(names_this_machine)
 }
 
-/// Whether the host of an address is a loopback address, `localhost`, or below it.
+/// Whether the host of an address is a loopback address or `localhost`.
 fn names_this_machine(address: &str) -> bool {
     let Ok(address) = address.parse::<Uri>() else { return false };
     let Some(host) = address.host().map(|host| host.trim_matches(['[', ']']).to_ascii_lowercase()) else {
         return false;
     };
     let is_loopback = host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
-    is_loopback || host == "localhost" || host.ends_with(".localhost")
+    is_loopback || host == "localhost"
 }
 
 #[cfg(test)]
@@ -35,14 +36,14 @@ mod tests {
             let pairs = pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
             is_local(&pairs.collect())
         };
-        for host in ["localhost", "127.0.0.1:8420", "[::1]:8420", "LOCALHOST:1", "8000-abc.localhost:1"] {
+        for host in ["localhost", "127.0.0.1:8420", "[::1]:8420", "LOCALHOST:1"] {
             assert!(check(&[(HOST, host)]), "{host}");
         }
-        for host in ["example.com", "localhost.example.com", "127.0.0.1.example.com", "192.168.0.1", "", "a b"] {
+        for host in ["example.com", "localhost.example.com", "3000-abc.localhost:1", "127.0.0.1.example.com", "192.168.0.1", "", "a b"] {
             assert!(!check(&[(HOST, host)]), "{host}");
         }
         assert!(check(&[(HOST, "localhost"), (ORIGIN, "http://localhost:3000")]));
-        for origin in ["https://example.com", "null", "http://localhost.example.com"] {
+        for origin in ["https://example.com", "null", "http://localhost.example.com", "http://3000-abc.localhost:8420"] {
             assert!(!check(&[(HOST, "localhost"), (ORIGIN, origin)]), "{origin}");
         }
     }

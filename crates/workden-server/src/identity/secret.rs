@@ -12,6 +12,7 @@ const KEY: &str = "e2b_";
 const KEY_ID_DIGITS: usize = 16;
 const KEY_DIGITS: usize = 64;
 const TOKEN: &str = "wds_";
+const PORT_TOKEN: &str = "wdp_";
 
 /// A new key: what its owner keeps, and what the database keeps.
 pub(crate) struct NewKey {
@@ -85,6 +86,12 @@ impl ServiceSecret {
         format!("{TOKEN}{session}_{}", derived.to_digits())
     }
 
+    /// Returns the token of a port of a session; 0 stands for all ports.
+    pub(crate) fn port_token(&self, session: &str, port: u16) -> String {
+        let derived = SharedSecret::derive(self.0.as_bytes(), &format!("token of port {port} of session {session}"));
+        format!("{PORT_TOKEN}{}", derived.to_digits())
+    }
+
     /// Returns the session whose token this is.
     pub(crate) fn session_of<'a>(&self, token: &'a str) -> Option<&'a str> {
         let (session, _) = token.strip_prefix(TOKEN)?.rsplit_once('_')?;
@@ -125,6 +132,9 @@ mod tests {
             assert_eq!(secret.session_of(&wrong), None, "{wrong}");
         }
         assert_eq!(format!("{secret:?}"), "ServiceSecret");
+        assert_eq!(secret.session_of(&secret.port_token("abc", 0)), None);
+        let tokens = [("abc", 0), ("abc", 1), ("abd", 0)].map(|(session, port)| secret.port_token(session, port));
+        assert!(tokens[0] != tokens[1] && tokens[0] != tokens[2] && tokens[0].starts_with("wdp_"));
     }
 
     #[test]

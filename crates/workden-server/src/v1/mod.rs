@@ -7,10 +7,12 @@ mod events;
 pub(crate) mod files;
 mod jobs;
 mod mcp;
+mod ports;
 mod processes;
 mod search;
 mod sessions;
 mod tools;
+mod watch;
 mod wire;
 
 use std::sync::Arc;
@@ -48,6 +50,8 @@ pub(crate) fn routes() -> (Router<Arc<Service>>, utoipa::openapi::OpenApi) {
         .merge(sessions::routes())
         .merge(files::routes())
         .merge(search::routes())
+        .merge(watch::routes())
+        .merge(ports::routes())
         .merge(commands::routes())
         .merge(jobs::routes())
         .merge(processes::routes())

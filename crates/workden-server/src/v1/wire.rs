@@ -56,7 +56,7 @@ forward_sandbox! {
     impl[] for SharedSandbox;
     looks: [|this| &this.guarded, |answer| answer],
     changes: [|this| &this.guarded, |answer| this.stored(answer).await],
-    forward: [execute spawn start_job jobs read_job kill_job usage isolation directory],
+    forward: [execute spawn start_job jobs read_job kill_job connect_port watch usage isolation directory],
     {
         async fn stop(&self) -> Result<()> {
             Err(Error::new(ErrorKind::Unsupported, "`stop` is not supported with a session of a service")

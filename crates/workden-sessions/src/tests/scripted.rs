@@ -18,8 +18,8 @@ use workden_core::{
     Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, HostFiles, IfExists, Removal, Resolved,
     Result, Sandbox, Slice, Symlink, VirtualPath, Written,
     sandbox::{
-        ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process,
-        ProcessControl, Signal, SpawnRequest, Usage, WindowSize,
+        ExecuteRequest, Executed, FileEvents, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, PortStream,
+        Process, ProcessControl, Signal, SpawnRequest, Usage, WatchRequest, WindowSize,
     },
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
@@ -254,6 +254,12 @@ impl Sandbox for Fake {
         no()
     }
     async fn kill_job(&self, _: &JobId) -> Result<Killed> {
+        no()
+    }
+    async fn connect_port(&self, _: u16) -> Result<PortStream> {
+        no()
+    }
+    async fn watch(&self, _: &Resolved, _: &WatchRequest) -> Result<FileEvents> {
         no()
     }
     async fn usage(&self) -> Result<Usage> {

@@ -7,9 +7,11 @@
 
 mod connection;
 mod files;
+mod ports;
 mod process;
 mod sandbox;
 mod trees;
+mod watching;
 
 use std::fmt;
 

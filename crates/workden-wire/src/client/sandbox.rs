@@ -2,16 +2,16 @@
 
 use async_trait::async_trait;
 use workden_core::{
-    ErrorKind, Result, Sandbox, VirtualPath,
+    ErrorKind, Resolved, Result, Sandbox, VirtualPath,
     sandbox::{
-        ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Process, SpawnRequest,
-        Usage,
+        ExecuteRequest, Executed, FileEvents, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, PortStream,
+        Process, SpawnRequest, Usage, WatchRequest,
     },
 };
 
-use super::{RemoteSandbox, process};
+use super::{RemoteSandbox, ports, process, watching};
 use crate::{
-    calls::{Execute, IsolationOf, Jobs, KillJob, ReadJob, Spawn, StartJob, Stop, UsageNow},
+    calls::{Execute, IsolationOf, Jobs, KillJob, ReadJob, Spawn, StartJob, Stop, UsageNow, Watch},
     errors,
 };
 
@@ -41,6 +41,15 @@ impl Sandbox for RemoteSandbox {
 
     async fn kill_job(&self, id: &JobId) -> Result<Killed> {
         self.connection.call(&KillJob::new(id)).await
+    }
+
+    async fn connect_port(&self, port: u16) -> Result<PortStream> {
+        ports::connect(&self.connection, port).await
+    }
+
+    async fn watch(&self, at: &Resolved, request: &WatchRequest) -> Result<FileEvents> {
+        let response = self.connection.post(&Watch::new(at, request)).await?;
+        Ok(watching::events(response.into_body()))
     }
 
     async fn usage(&self) -> Result<Usage> {

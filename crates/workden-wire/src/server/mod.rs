@@ -9,10 +9,12 @@ mod content;
 mod files;
 mod gathering;
 mod input;
+mod ports;
 mod processes;
 mod sandbox;
 mod token;
 mod trees;
+mod watching;
 
 use std::{sync::Arc, time::Duration};
 
@@ -80,7 +82,9 @@ pub fn router(sandbox: Arc<dyn Sandbox>, options: ServeOptions) -> Router {
         .merge(sandbox::routes())
         .merge(processes::routes())
         .merge(input::routes())
+        .merge(ports::routes())
         .merge(trees::routes())
+        .merge(watching::routes())
         .fallback(answer::unknown_call)
         .method_not_allowed_fallback(answer::wrong_method)
         .with_state(served);

@@ -38,7 +38,7 @@ forward_backend! {
 forward_sandbox! {
     impl[] for Noted;
     looks: noted, changes: noted,
-    forward: [execute spawn start_job jobs read_job kill_job usage isolation directory stop], {}
+    forward: [execute spawn start_job jobs read_job kill_job connect_port watch usage isolation directory stop], {}
 }
 
 /// Allows everything, up to a size.

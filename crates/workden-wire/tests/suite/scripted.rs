@@ -12,14 +12,15 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use tokio::sync::mpsc;
+use tokio::{io::AsyncWriteExt, sync::mpsc};
+use tokio_util::compat::TokioAsyncReadCompatExt;
 use workden_core::{
     Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, HostFiles, IfExists, Removal, Resolved,
     Result, Sandbox, Slice, Symlink, VirtualPath, Written,
     sandbox::{
-        Command, Ended, ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, JobState,
-        Killed, Output, Process, ProcessControl, ProcessEvent, ProcessEvents, Signal, SpawnRequest, Stream, Usage,
-        WindowSize,
+        Command, Ended, ExecuteRequest, Executed, FileChange, FileEvent, FileEvents, Isolation, Job, JobId, JobOutput,
+        JobRead, JobRequest, JobState, Killed, Output, PortStream, Process, ProcessControl, ProcessEvent, ProcessEvents,
+        Signal, SpawnRequest, Stream, Usage, WatchRequest, WindowSize,
     },
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
@@ -153,6 +154,39 @@ impl Sandbox for Scripted {
 
     async fn kill_job(&self, _: &JobId) -> Result<Killed> {
         Ok(Killed::AlreadyOver)
+    }
+
+    /// Port 7 sends back what it gets, port 9 takes nothing, and port 13 says something and ends.
+    async fn connect_port(&self, port: u16) -> Result<PortStream> {
+        let running = Running::new(&self.seen);
+        let (near, far) = tokio::io::duplex(64 * 1024);
+        tokio::spawn(async move {
+            let _running = running;
+            let (mut received, mut sent) = tokio::io::split(far);
+            match port {
+                7 => drop(tokio::io::copy(&mut received, &mut sent).await),
+                9 => std::future::pending().await,
+                _ => drop(sent.write_all(b"so much\n").await),
+            }
+            let _ = sent.shutdown().await;
+        });
+        match port {
+            7 | 9 | 13 => Ok(Box::pin(near.compat())),
+            _ => Err(self.failure.clone().unwrap()),
+        }
+    }
+
+    /// Tells of two entries, and then what the sandbox fails with, if anything.
+    async fn watch(&self, at: &Resolved, request: &WatchRequest) -> Result<FileEvents> {
+        let running = Running::new(&self.seen);
+        let path = at.real.child("new\nline")?;
+        let is_directory = request.depth == workden_core::sandbox::WatchDepth::Tree;
+        let events = [Ok(FileEvent::Changed { path, change: FileChange::Renamed, is_directory }), Ok(FileEvent::Missed)];
+        let end = stream::iter(self.failure.clone().map(Err)).chain(stream::pending());
+        Ok(Box::pin(stream::iter(events).chain(end).map(move |event| {
+            let _ = &running;
+            event
+        })))
     }
 
     async fn usage(&self) -> Result<Usage> {

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use workden_core::sandbox::{
-    Command, Ended, ExecuteRequest, Executed, FullLog, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, JobState,
-    Killed, LeftOut, Output, Process, Sandbox, SpawnRequest, Usage,
+    Command, Ended, ExecuteRequest, Executed, FileChange, FileEvent, FileEvents, FullLog, Isolation, Job, JobId,
+    JobOutput, JobRead, JobRequest, JobState, Killed, LeftOut, Output, PortStream, Process, Sandbox, SpawnRequest, Usage,
+    WatchRequest,
 };
 
-use super::*;
+use super::{records::Records, *};
 
 /// A line, and where it was to run.
 type Ran = (String, Option<String>);
@@ -68,6 +70,16 @@ impl Sandbox for Scripted {
     }
     async fn kill_job(&self, _: &JobId) -> Result<Killed> {
         Ok(Killed::Stopped)
+    }
+    async fn connect_port(&self, _: u16) -> Result<PortStream> {
+        Err(Error::new(ErrorKind::Unsupported, "no ports here"))
+    }
+    async fn watch(&self, at: &Resolved, request: &WatchRequest) -> Result<FileEvents> {
+        let visibility = request.visibility.compile()?;
+        let seen = ["plain", "secret"].into_iter().map(|name| at.real.child(name).unwrap());
+        let shown = seen.filter(move |path| visibility.to_list(path) == Sight::Shown);
+        let changed = |path| Ok(FileEvent::Changed { path, change: FileChange::Created, is_directory: false });
+        Ok(Box::pin(futures_util::stream::iter(shown.map(changed))))
     }
     async fn usage(&self) -> Result<Usage> {
         Ok(Usage::default())
@@ -146,6 +158,48 @@ fn variables_are_part_of_what_is_judged_shown_and_remembered() {
     for name in ["", "A=B", "A\nrm"] {
         assert_eq!(block_on(guarded.execute(&with(name, "x"))).unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
+}
+
+/// Hides what is secret, and denies looking at one directory.
+#[derive(Debug)]
+struct Discreet;
+
+#[async_trait]
+impl Gate for Discreet {
+    async fn judge(&self, op: Op<'_>) -> Judgement {
+        match op {
+            Op::List(at) if at.real == path("/private") => Verdict::Deny(Error::new(ErrorKind::Denied, "private")),
+            _ => Verdict::Allow,
+        }
+        .into()
+    }
+    fn visibility(&self, _: Op<'_>) -> Visibility {
+        let hide = Rule {
+            pattern: "**/secret".into(),
+            except: Vec::new(),
+            sight: Sight::Hidden,
+            case: RuleCase::Sensitive,
+        };
+        let list = Rules { rules: vec![hide], otherwise: Sight::Shown };
+        Visibility { layers: vec![Layer { list, ..Layer::open() }] }
+    }
+    fn most_bytes(&self, _: &Resolved, _: Access) -> Option<u64> {
+        None
+    }
+}
+
+#[test]
+fn a_watch_is_judged_and_limited_like_a_listing() {
+    let log = Arc::new(Records::default());
+    let guarded = Guarded::new(Scripted::new()).gate(Arc::new(Discreet)).audit(Arc::clone(&log) as Arc<dyn Audit>);
+    let watch = |typed| block_on(guarded.watch(&Resolved::literal(path(typed)), &WatchRequest::default()));
+    assert_eq!(watch("/private").err().unwrap().kind(), ErrorKind::Denied);
+    let events: Vec<_> = block_on(watch("/d").unwrap().map(Result::unwrap).collect());
+    let plain = FileEvent::Changed { path: path("/d/plain"), change: FileChange::Created, is_directory: false };
+    assert_eq!(events, [plain]);
+    let outcomes: Vec<_> = log.events.lock().unwrap().iter().map(|event| (event.call.clone(), event.outcome)).collect();
+    let refused = AuditOutcome::Refused(ErrorKind::Denied);
+    assert_eq!(outcomes, [("list".to_owned(), refused), ("list".to_owned(), AuditOutcome::Allowed)]);
 }
 
 #[test]

@@ -11,8 +11,9 @@ use async_trait::async_trait;
 use futures_executor::block_on;
 use workden_core::{
     Access, Approval, ApprovalRequest, Approver, Audit, AuditEvent, AuditOutcome, Backend, BackendExt, ByteRange,
-    Caller, CommandLine, Content, Error, ErrorKind, ExecutionInput, Expect, Gate, Guarded, IfExists, Judgement, Op,
-    Refusal, Removal, Resolved, Result, SteppingClock, TargetState, Verdict, VirtualPath, Visibility,
+    Caller, CommandLine, Content, Error, ErrorKind, ExecutionInput, Expect, Gate, Guarded, IfExists, Judgement, Layer,
+    Op, Refusal, Removal, Resolved, Result, Rule, RuleCase, Rules, Sight, SteppingClock, TargetState, Verdict,
+    VirtualPath, Visibility,
     search::{GlobRequest, GrepRequest, ListRequest},
     text::{Change, Replacement, TextWindow},
 };

@@ -4,8 +4,8 @@ use super::*;
 
 /// Keeps records, or fails to.
 #[derive(Debug, Default)]
-struct Records {
-    events: Mutex<Vec<AuditEvent>>,
+pub(super) struct Records {
+    pub(super) events: Mutex<Vec<AuditEvent>>,
     fails: bool,
 }
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use workden_core::{
-    ErrorKind, Result, Sandbox, VirtualPath,
+    ErrorKind, Resolved, Result, Sandbox, VirtualPath, Visibility,
     sandbox::{
-        Command, Ended, ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, JobState,
-        Killed, Output, Process, ProcessEvent, SpawnRequest, Stream, Streams, Usage, WindowSize,
+        Command, Ended, ExecuteRequest, Executed, FileEvents, Isolation, Job, JobId, JobOutput, JobRead, JobRequest,
+        JobState, Killed, Output, PortStream, Process, ProcessEvent, SpawnRequest, Stream, Streams, Usage, WatchDepth,
+        WatchRequest, WindowSize,
     },
 };
 use workden_keeper::Keeper;
@@ -39,6 +40,9 @@ pub(crate) enum Spoil {
     ReadsStartAtTheBeginning,
     KillsLeaveChildren,
     UnknownJobsAreOver,
+    WatchesAreShallow,
+    HiddenNamesAreTold,
+    MissedEventsAreSilent,
     StoppingDoesNothing,
 }
 
@@ -178,6 +182,24 @@ impl Sandbox for Broken {
                 killed => killed,
             },
             _ => self.inner.kill_job(id).await,
+        }
+    }
+    async fn connect_port(&self, port: u16) -> Result<PortStream> {
+        self.inner.connect_port(port).await
+    }
+    async fn watch(&self, at: &Resolved, request: &WatchRequest) -> Result<FileEvents> {
+        let request = match self.spoil {
+            Spoil::WatchesAreShallow => request.clone().depth(WatchDepth::Entries),
+            Spoil::HiddenNamesAreTold => request.clone().visibility(Visibility::everything()),
+            _ => request.clone(),
+        };
+        let events = self.inner.watch(at, &request).await?;
+        match self.spoil {
+            // As if the kernel's queue were short.
+            Spoil::MissedEventsAreSilent => Ok(Box::pin(events.enumerate().filter_map(async |(nth, event)| {
+                (nth < 1_000 || nth > 2_000).then_some(event)
+            }))),
+            _ => Ok(events),
         }
     }
     async fn usage(&self) -> Result<Usage> {

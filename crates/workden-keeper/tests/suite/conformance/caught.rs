@@ -49,6 +49,9 @@ const CAUGHT: &[(Spoil, &[&str])] = &[
         &["orphans::a_killed_job_leaves_no_process", "jobs::what_a_finished_job_left_behind_is_killed_with_it"],
     ),
     (UnknownJobsAreOver, &["jobs::a_job_that_was_never_started_is_not_found"]),
+    (WatchesAreShallow, &["watching::a_tree_is_watched_with_directories_that_come_later"]),
+    (HiddenNamesAreTold, &["watching::hidden_names_are_not_told"]),
+    (MissedEventsAreSilent, &["watching::a_reader_that_waits_long_misses_nothing_silently"]),
     (StoppingDoesNothing, &["stopping::later_calls_are_gone"]),
 ];
 

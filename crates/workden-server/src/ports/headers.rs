@@ -1,0 +1,198 @@
+//! Headers on their way to a server in a session, and back.
+
+use axum::http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{
+        ALT_SVC, AUTHORIZATION, CONNECTION, CONTENT_SECURITY_POLICY, COOKIE, EXPECT, HOST, LOCATION, PROXY_AUTHENTICATE,
+        PROXY_AUTHORIZATION, SET_COOKIE, STRICT_TRANSPORT_SECURITY, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    },
+};
+
+use super::access::own_cookie;
+
+/// Where a server appears to its clients.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Below this path of the API, without a slash at its end.
+    Path(String),
+    /// At a host name of its own.
+    HostName,
+}
+
+/// Headers that are about one connection, and not about a message.
+const OF_CONNECTION: [HeaderName; 8] =
+    [CONNECTION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, EXPECT];
+/// The same, without a constant.
+const OF_CONNECTION_TOO: [&str; 2] = ["keep-alive", "proxy-connection"];
+/// Headers with keys of this service.
+const OF_SERVICE: [&str; 6] =
+    ["x-api-key", "x-sandbox-token", "x-access-token", "e2b-traffic-access-token", "e2b-sandbox-id", "e2b-sandbox-port"];
+/// What a server must not decide for the origin of the service.
+const OF_ORIGIN: [&str; 2] = ["clear-site-data", "service-worker-allowed"];
+/// A page below a path of the API has no origin, so that it cannot call the API as the page of the service.
+const SANDBOX: &str = "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts";
+
+/// Whether a request or an answer changes the protocol of its connection.
+pub(super) fn upgrade_of(headers: &HeaderMap) -> Option<HeaderValue> {
+    let asks = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let asks = asks.flat_map(|text| text.split(',')).any(|name| name.trim().eq_ignore_ascii_case("upgrade"));
+    headers.get(UPGRADE).filter(|_| asks).cloned()
+}
+
+/// Prepares the headers of a request for the server in a session.
+pub(super) fn to_server(headers: &mut HeaderMap, place: &Place, port: u16) {
+    let upgrade = upgrade_of(headers);
+    drop_connection_headers(headers);
+    restore_upgrade(headers, upgrade);
+    for name in OF_SERVICE {
+        headers.remove(name);
+    }
+    // What authenticates at this service is not for the server; it may have tokens of its own.
+    let is_own = headers.get(AUTHORIZATION).is_some_and(|value| {
+        value.to_str().is_ok_and(|text| ["e2b_", "wds_", "wdp_"].iter().any(|prefix| text.contains(prefix)))
+    });
+    if is_own || matches!(place, Place::Path(_)) {
+        headers.remove(AUTHORIZATION);
+    }
+    keep_other_cookies(headers, place);
+    let set = |headers: &mut HeaderMap, name: &'static str, value: Option<HeaderValue>| match value {
+        Some(value) => drop(headers.insert(name, value)),
+        None => drop(headers.remove(name)),
+    };
+    let host = headers.get(HOST).cloned();
+    set(headers, "x-forwarded-host", host);
+    match place {
+        Place::Path(prefix) => {
+            set(headers, "x-forwarded-prefix", HeaderValue::from_str(prefix).ok());
+            set(headers, "host", HeaderValue::from_str(&format!("localhost:{port}")).ok());
+        }
+        Place::HostName => set(headers, "x-forwarded-prefix", None),
+    }
+}
+
+/// Prepares the headers of an answer for the client.
+pub(super) fn to_client(headers: &mut HeaderMap, place: &Place) {
+    let upgrade = upgrade_of(headers);
+    drop_connection_headers(headers);
+    restore_upgrade(headers, upgrade);
+    headers.remove(ALT_SVC);
+    let Place::Path(prefix) = place else { return };
+    for name in OF_ORIGIN {
+        headers.remove(name);
+    }
+    headers.remove(SET_COOKIE);
+    headers.remove(STRICT_TRANSPORT_SECURITY);
+    headers.append(CONTENT_SECURITY_POLICY, HeaderValue::from_static(SANDBOX));
+    if let Some(inside) = headers.get(LOCATION).and_then(|value| value.to_str().ok())
+        && inside.starts_with('/')
+        && !inside.starts_with("//")
+        && let Ok(outside) = HeaderValue::from_str(&format!("{prefix}{inside}"))
+    {
+        headers.insert(LOCATION, outside);
+    }
+}
+
+fn drop_connection_headers(headers: &mut HeaderMap) {
+    let named = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let named: Vec<HeaderName> =
+        named.flat_map(|text| text.split(',')).filter_map(|name| name.trim().parse().ok()).collect();
+    // A client may not take away what this service adds or checks.
+    for name in named.iter().filter(|name| **name != HOST) {
+        headers.remove(name);
+    }
+    for name in OF_CONNECTION {
+        headers.remove(name);
+    }
+    for name in OF_CONNECTION_TOO {
+        headers.remove(name);
+    }
+}
+
+fn restore_upgrade(headers: &mut HeaderMap, upgrade: Option<HeaderValue>) {
+    if let Some(protocol) = upgrade {
+        headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(UPGRADE, protocol);
+    }
+}
+
+/// Removes the cookie of this service; below a path of the API, all cookies.
+fn keep_other_cookies(headers: &mut HeaderMap, place: &Place) {
+    let texts: Vec<String> =
+        headers.get_all(COOKIE).iter().filter_map(|text| text.to_str().ok().map(str::to_owned)).collect();
+    headers.remove(COOKIE);
+    if *place != Place::HostName {
+        return;
+    }
+    let others = texts.iter().flat_map(|text| text.split(';')).filter(|pair| own_cookie(pair).is_none());
+    let others: Vec<&str> = others.map(str::trim).filter(|pair| !pair.is_empty()).collect();
+    if let (false, Ok(value)) = (others.is_empty(), HeaderValue::from_str(&others.join("; "))) {
+        headers.insert(COOKIE, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let pairs = pairs.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        pairs.collect()
+    }
+
+    fn shown(headers: &HeaderMap) -> Vec<String> {
+        let mut all: Vec<String> =
+            headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn a_server_sees_no_key_and_nothing_of_the_connection() {
+        let mut headers = of(&[
+            ("host", "3000-abc.localhost:8420"),
+            ("authorization", "Bearer e2b_00"),
+            ("x-api-key", "e2b_00"),
+            ("connection", "close, x-secret, host"),
+            ("x-secret", "1"),
+            ("transfer-encoding", "chunked"),
+            ("cookie", "a=b; workden_token=wdp_1; c=d"),
+        ]);
+        to_server(&mut headers, &Place::HostName, 3000);
+        let expected =
+            ["cookie: a=b; c=d", "host: 3000-abc.localhost:8420", "x-forwarded-host: 3000-abc.localhost:8420"];
+        assert_eq!(shown(&headers), expected);
+        let mut headers = of(&[("host", "x"), ("authorization", "Bearer own"), ("cookie", "a=b")]);
+        to_server(&mut headers, &Place::HostName, 3000);
+        assert_eq!(headers[AUTHORIZATION], "Bearer own");
+        to_server(&mut headers, &Place::Path("/v1/p".into()), 3000);
+        assert_eq!(shown(&headers), ["host: localhost:3000", "x-forwarded-host: x", "x-forwarded-prefix: /v1/p"]);
+    }
+
+    #[test]
+    fn a_server_below_a_path_decides_nothing_for_the_origin() {
+        let mut headers = of(&[
+            ("set-cookie", "a=b"),
+            ("clear-site-data", "*"),
+            ("strict-transport-security", "max-age=1"),
+            ("location", "/login"),
+            ("alt-svc", "h3"),
+        ]);
+        to_client(&mut headers, &Place::Path("/v1/p".into()));
+        assert_eq!(shown(&headers), [format!("content-security-policy: {SANDBOX}"), "location: /v1/p/login".into()]);
+        for elsewhere in ["//evil.example/", "https://example.com/", "next"] {
+            let mut headers = of(&[("location", elsewhere)]);
+            to_client(&mut headers, &Place::Path("/v1/p".into()));
+            assert_eq!(headers[LOCATION], elsewhere);
+        }
+    }
+
+    #[test]
+    fn an_upgrade_goes_through() {
+        let mut headers = of(&[("connection", "keep-alive, Upgrade"), ("upgrade", "websocket"), ("keep-alive", "5")]);
+        to_server(&mut headers, &Place::HostName, 1);
+        assert_eq!(shown(&headers), ["connection: upgrade", "upgrade: websocket"]);
+        let mut headers = of(&[("upgrade", "h2c")]);
+        to_server(&mut headers, &Place::HostName, 1);
+        assert!(headers.is_empty());
+    }
+}

@@ -1,0 +1,169 @@
+//! `/v1/sessions/{id}/ports`: servers in a session: their addresses, who may reach them, and a way through.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{Path, Request, State},
+    http::{
+        HeaderMap, StatusCode,
+        header::HOST,
+    },
+    response::Response,
+    routing::any,
+};
+use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::{
+    api_error::{ApiError, ApiErrorBody},
+    database::SessionRow,
+    identity::Principal,
+    ports::{self, Place, PortVisit},
+    service::{Answer, Service},
+};
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(describe, publish, unpublish))
+        // What is below them is the server's own, and not described.
+        .route("/v1/sessions/{id}/ports/{port}/", any(through))
+        .route("/v1/sessions/{id}/ports/{port}/{*path}", any(through))
+}
+
+/// A port of a session.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct PortView {
+    port: u16,
+    /// Its address in a browser; private unless published.
+    url: String,
+    /// The address with a token, for a person who may see it. It is valid as long as the session exists.
+    link: String,
+    /// Its address for clients with a key of the API.
+    path: String,
+    /// Whether everyone may reach it.
+    published: bool,
+}
+
+impl PortView {
+    async fn of(service: &Service, row: &SessionRow, port: u16, headers: &HeaderMap) -> Answer<Self> {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let scheme = text("x-forwarded-proto").filter(|scheme| *scheme == "https").unwrap_or("http");
+        // The port by which the caller reached this service is that of its host names, too.
+        let own_port = text(HOST.as_str()).and_then(|host| host.rsplit_once(':')?.1.parse::<u16>().ok());
+        let own_port = own_port.map_or_else(String::new, |port| format!(":{port}"));
+        let url = format!("{scheme}://{port}-{}.{}{own_port}/", row.id, service.config().domain);
+        Ok(Self {
+            port,
+            link: format!("{url}?workden_token={}", service.secret.port_token(&row.id, port)),
+            url,
+            path: format!("/v1/sessions/{}/ports/{port}/", row.id),
+            published: service.database.is_published(&row.id, port).await?,
+        })
+    }
+}
+
+/// List the published ports of a session
+#[utoipa::path(get, path = "/v1/sessions/{id}/ports", tag = "ports", params(("id", description = "Id or name")),
+    responses((status = 200, description = "By number; 0 stands for all", body = Vec<PortView>)))]
+pub(super) async fn list(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Answer<Json<Vec<PortView>>> {
+    let row = service.session_row(&principal, &id).await?;
+    let mut views = Vec::new();
+    for port in service.database.published_ports(&row.id).await? {
+        views.push(PortView::of(&service, &row, port, &headers).await?);
+    }
+    Ok(Json(views))
+}
+
+/// Describe a port
+///
+/// Its addresses, whether or not a server listens there now.
+#[utoipa::path(get, path = "/v1/sessions/{id}/ports/{port}", tag = "ports",
+    params(("id", description = "Id or name"), ("port", description = "1 to 65535")),
+    responses((status = 200, description = "Its addresses", body = PortView)))]
+pub(super) async fn describe(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path((id, port)): Path<(String, u16)>,
+    headers: HeaderMap,
+) -> Answer<Json<PortView>> {
+    let row = service.session_row(&principal, &id).await?;
+    Ok(Json(PortView::of(&service, &row, valid(port)?, &headers).await?))
+}
+
+/// Publish a port
+///
+/// Everyone who knows its address may reach it from now on, without a key.
+#[utoipa::path(put, path = "/v1/sessions/{id}/ports/{port}", tag = "ports",
+    params(("id", description = "Id or name"), ("port", description = "1 to 65535")),
+    responses(
+        (status = 200, description = "It is published", body = PortView),
+        (status = 403, description = "The token of a session may not publish", body = ApiErrorBody),
+    ))]
+pub(super) async fn publish(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path((id, port)): Path<(String, u16)>,
+    headers: HeaderMap,
+) -> Answer<Json<PortView>> {
+    // The agent has that token: it must not show the work of its owner to everyone.
+    principal.require_tenant()?;
+    let row = service.session_row(&principal, &id).await?;
+    service.database.publish_port(&row.id, valid(port)?).await?;
+    let recorder = service.recorder(&row.id, &row.tenant, &principal);
+    recorder.tell("port_published", &json!({ "port": port }));
+    Ok(Json(PortView::of(&service, &row, port, &headers).await?))
+}
+
+/// Make a port private again
+#[utoipa::path(delete, path = "/v1/sessions/{id}/ports/{port}", tag = "ports",
+    params(("id", description = "Id or name"), ("port", description = "0 for all")),
+    responses((status = 204, description = "It is private")))]
+pub(super) async fn unpublish(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path((id, port)): Path<(String, u16)>,
+) -> Answer<StatusCode> {
+    principal.require_tenant()?;
+    let row = service.session_row(&principal, &id).await?;
+    if service.database.unpublish_port(&row.id, port).await? {
+        service.recorder(&row.id, &row.tenant, &principal).tell("port_unpublished", &json!({ "port": port }));
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn valid(port: u16) -> Answer<u16> {
+    match port {
+        0 => Err(ApiError::invalid("invalid port `0`").hint("use 1 to 65535")),
+        port => Ok(port),
+    }
+}
+
+/// Forwards a request to the server behind a port.
+async fn through(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    Path(place): Path<std::collections::HashMap<String, String>>,
+    request: Request,
+) -> Answer<Response> {
+    let (id, port) = (place.get("id").map_or("", String::as_str), place.get("port").map_or("", String::as_str));
+    let port = port.parse().map_err(|_| ApiError::invalid("invalid port").hint("use 1 to 65535")).and_then(valid)?;
+    if request.headers().get("service-worker").is_some() {
+        return Err(ApiError::forbidden("a service worker is not supported below a path of the API")
+            .hint("open the port by its own host name"));
+    }
+    let live = service.session(&principal, id).await?;
+    // The parameters are decoded; the address has the path as the client wrote it.
+    let before: usize = request.uri().path().match_indices('/').nth(5).map_or(0, |(at, _)| at);
+    let prefix = request.uri().path()[..before].to_owned();
+    let visit = PortVisit { live, principal, port };
+    Ok(ports::forward(&service, &visit, &Place::Path(prefix), request).await?)
+}
