@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use workden::{Error, ErrorKind, Result};
 
 use crate::{
-    ServerConfig, e2b,
+    ServerConfig, api_page, e2b,
     identity::{Role, authenticate},
     operations, sandboxd,
     service::Service,
@@ -164,7 +164,7 @@ fn router(service: &Arc<Service>) -> Router {
         .layer(middleware::from_fn_with_state(Arc::clone(service), operations::stored_before_answered))
         .layer(middleware::from_fn_with_state(Arc::clone(service), authenticate));
     let routes =
-        authenticated.merge(operations::routes(description)).merge(e2b::routes(service)).merge(sandboxd::open_routes());
+        authenticated.merge(operations::routes(description)).merge(api_page::routes()).merge(e2b::routes(service)).merge(sandboxd::open_routes());
     sandboxd::translating(routes)
         .layer(DefaultBodyLimit::max(BODY_BYTES))
         .layer(middleware::from_fn_with_state(e2b::EnvdGate::new(service), e2b::divert))

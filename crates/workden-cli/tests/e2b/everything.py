@@ -4,6 +4,7 @@ It is configured by the variables that the SDK documents. Each finished part pri
 """
 
 import asyncio
+import os
 import time
 import urllib.error
 import urllib.request
@@ -114,7 +115,6 @@ def files(sandbox):
     fails(InvalidArgumentException, lambda: files.list("notes/a.txt"))
     fails(AuthenticationException, lambda: files.read("notes/a.txt", user="root"))
     fails(SandboxException, lambda: files.write("x", "x", metadata={"of": "test"}))
-    fails(SandboxException, lambda: files.watch_dir("made"))
 
 
 def signatures(sandbox):
@@ -256,6 +256,69 @@ def concurrency():
     asyncio.run(many())
 
 
+def watches(sandbox):
+    files, seen = sandbox.files, []
+    files.make_dir("watched/sub")
+    handle = files.watch_dir("watched", recursive=True, include_entry=True)
+    files.write("watched/sub/a.txt", "one")
+    sandbox.commands.run("cd watched && echo two >> sub/a.txt && chmod 700 sub/a.txt && mv sub/a.txt b.txt && rm b.txt")
+
+    def told():
+        seen.extend(handle.get_new_events())
+        return any(event.name == "b.txt" and event.type.value == "remove" for event in seen)
+
+    soon("the last event", told)
+    kinds = {(event.name, event.type.value) for event in seen}
+    expected = {
+        *[("sub/a.txt", kind) for kind in ["create", "write", "chmod", "rename"]],
+        *[("b.txt", kind) for kind in ["create", "remove"]],
+    }
+    assert expected <= kinds, kinds
+    created = next(event for event in seen if event.type.value == "create")
+    assert created.entry is None or created.entry.path == f"/home/user/watched/{created.name}", created
+    handle.stop()
+    fails(SandboxException, handle.get_new_events)
+    fails(NotFoundException, lambda: files.watch_dir("missing"))
+    fails(InvalidArgumentException, lambda: files.watch_dir("notes/a.txt"))
+    asyncio.run(followed(sandbox.sandbox_id))
+
+
+async def followed(sandbox_id):
+    sandbox, seen = await AsyncSandbox.connect(sandbox_id), asyncio.Queue()
+    handle = await sandbox.files.watch_dir("watched", on_event=seen.put_nowait)
+    await sandbox.files.write("watched/new.txt", "x")
+    while (event := await asyncio.wait_for(seen.get(), PATIENCE)).name != "new.txt":
+        pass
+    assert event.type.value == "create", event
+    await handle.stop()
+
+
+def fetched(sandbox, port, headers=()):
+    request = urllib.request.Request(os.environ["E2B_API_URL"], headers={"Host": sandbox.get_host(port), **dict(headers)})
+    return urllib.request.urlopen(request, timeout=PATIENCE).read().decode()
+
+
+def ports(sandbox):
+    def answers(one, *headers):
+        try:
+            return fetched(one, 3000, headers) == "served\n"
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    assert answers(sandbox) == 502
+    private = Sandbox.create(timeout=600, network={"allow_public_traffic": False})
+    for one in [sandbox, private]:
+        one.files.write("www/index.html", "served\n")
+        one.commands.run("exec python3 -m http.server 3000 --directory www", background=True, timeout=0)
+    soon("the public server", lambda: answers(sandbox) is True)
+    token = private.traffic_access_token
+    assert token and sandbox.traffic_access_token is None
+    assert private.get_host(3000).startswith(f"3000-{private.sandbox_id}."), private.get_host(3000)
+    soon("the private server", lambda: answers(private, ("e2b-traffic-access-token", token)) is True)
+    assert answers(private) == 401 and answers(private, ("e2b-traffic-access-token", token[:-1] + "!")) == 401
+    private.kill()
+
+
 def main():
     done = []
     try:
@@ -264,7 +327,7 @@ def main():
         for part in [endings, concurrency]:
             part()
             done.append(part.__name__)
-        for part in [files, signatures, commands, processes, terminals, repositories, pauses]:
+        for part in [files, watches, ports, signatures, commands, processes, terminals, repositories, pauses]:
             part(sandbox)
             done.append(part.__name__)
     finally:

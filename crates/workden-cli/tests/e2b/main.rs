@@ -84,7 +84,8 @@ fn home(name: &str, list: &str) -> PathBuf {
 
 #[test]
 fn the_python_sdk_works_unchanged() {
-    let parts = "sandboxes endings concurrency files signatures commands processes terminals repositories pauses";
+    let parts = "sandboxes endings concurrency files watches ports signatures commands processes terminals repositories \
+                 pauses";
     assert_eq!(Running::start().run(&python(), "everything.py"), parts);
 }
 

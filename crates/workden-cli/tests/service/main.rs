@@ -7,9 +7,12 @@ mod files;
 mod keys;
 mod lifetime;
 mod mcp;
+mod ports;
 mod processes;
 mod remote;
 mod served;
+mod trees;
+mod watching;
 
 #[expect(dead_code, reason = "other tests use the rest")]
 #[path = "../shared/checks.rs"]

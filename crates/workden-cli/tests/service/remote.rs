@@ -11,7 +11,7 @@ use std::{
 
 use reqwest::StatusCode;
 use serde_json::json;
-use workden_conformance::{PrefixBackend, sandbox_checks};
+use workden_conformance::{PrefixBackend, python_checks, sandbox_checks};
 use workden_core::{BackendExt, ErrorKind, Expect, Sandbox, VirtualPath, sandbox::ExecuteRequest};
 use workden_sandboxes::service::ServiceSandbox;
 
@@ -34,7 +34,7 @@ fn path(typed: &str) -> VirtualPath {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn commands_conform_over_the_wire_of_a_session() {
     let (_state, served) = Served::new();
-    hold_reusing(sandbox_checks(), async || new_session(&served)).await;
+    hold_reusing(sandbox_checks().chain(python_checks()), async || new_session(&served)).await;
     let (_, left) = served.admin().get("/v1/sessions").await;
     assert_eq!(left["sessions"], json!([]), "a session without a name ends with its sandbox");
 }

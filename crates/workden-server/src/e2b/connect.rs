@@ -19,6 +19,8 @@ use crate::api_error::ApiError;
 
 /// The largest frame that is read.
 const FRAME_BYTES: usize = 8 << 20;
+/// How often a quiet stream says that it is alive, in seconds.
+const KEEPALIVE: u64 = 90;
 /// The flags and the length of a frame.
 const HEAD_BYTES: usize = 5;
 /// The flag of the last frame.
@@ -135,6 +137,12 @@ pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, RpcError> {
 pub(super) fn time_limit(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get("connect-timeout-ms")?.to_str().ok()?;
     text.parse().ok().filter(|millis| *millis > 0).map(Duration::from_millis)
+}
+
+/// Returns how often a quiet stream says that it is alive.
+pub(super) fn keepalive(headers: &HeaderMap) -> Duration {
+    let asked = headers.get("keepalive-ping-interval").and_then(|value| value.to_str().ok()?.parse().ok());
+    Duration::from_secs(asked.unwrap_or(KEEPALIVE).clamp(1, 3600))
 }
 
 /// The frames that a client sends.

@@ -1,9 +1,9 @@
-//! `filesystem.Filesystem`: stat, list, make, move and remove, as plain calls.
+//! `filesystem.Filesystem`: stat, list, make, move and remove, as plain calls; and watching.
 
 use axum::{
     Json,
-    body::Bytes,
-    extract::{Path, rejection::BytesRejection},
+    body::{Body, Bytes},
+    extract::{FromRequest, Path, Request, rejection::BytesRejection},
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
@@ -13,11 +13,15 @@ use workden::{BackendExt, ErrorKind, VirtualPath};
 use workden_core::{Entry, IfExists, Removal, search::ListRequest};
 
 use super::{
-    connect::{ContentKind, RpcError, is_of_type, parse},
+    connect::{ContentKind, RpcError, failed_stream, is_of_type, parse},
     entries::EntryInfo,
     envd::{EnvdCall, check_user, user_of},
+    watch,
 };
 
+/// The plain calls.
+const METHODS: [&str; 8] =
+    ["Stat", "MakeDir", "Remove", "Move", "ListDir", "CreateWatcher", "GetWatcherEvents", "RemoveWatcher"];
 /// The most entries of one listing: its answer cannot say that it is incomplete.
 const MOST_ENTRIES: usize = 10_000;
 
@@ -45,12 +49,27 @@ pub(super) async fn call(
     Path(method): Path<String>,
     call: EnvdCall,
     headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
+    request: Request,
 ) -> Response {
+    if method == "WatchDir" {
+        return watch_dir(call, &headers, request.into_body()).await;
+    }
+    let body = Bytes::from_request(request, &()).await;
     match answer(&method, &call, &headers, body).await {
         Ok(answer) => Json(answer).into_response(),
         Err(error) => error.into_response(),
     }
+}
+
+async fn watch_dir(call: EnvdCall, headers: &HeaderMap, body: Body) -> Response {
+    if !is_of_type(headers, ContentKind::Stream) {
+        return RpcError::invalid("invalid content type: use application/connect+json").into_response();
+    }
+    let begun = match check_user(&user_of(headers)) {
+        Ok(()) => watch::stream(call, headers, body).await,
+        Err(error) => Err(RpcError::unauthenticated(error.to_string())),
+    };
+    begun.unwrap_or_else(|error| failed_stream(&error))
 }
 
 async fn answer(
@@ -59,7 +78,7 @@ async fn answer(
     headers: &HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Value, RpcError> {
-    if !matches!(method, "Stat" | "MakeDir" | "Remove" | "Move" | "ListDir") {
+    if !METHODS.contains(&method) {
         return Err(RpcError::unimplemented(method));
     }
     if !is_of_type(headers, ContentKind::Plain) {
@@ -83,6 +102,9 @@ async fn answer(
             call.workspace.files().move_path(&from, &to, IfExists::Replace).await?;
             entry(call, &to).await
         }
+        "CreateWatcher" => watch::create(call, parse(&body)?).await,
+        "GetWatcherEvents" => watch::events(call, &parse(&body)?),
+        "RemoveWatcher" => Ok(watch::remove(call, &parse(&body)?)),
         _ => list(call, parse(&body)?).await,
     }
 }

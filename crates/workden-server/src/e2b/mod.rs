@@ -18,6 +18,7 @@ mod selection;
 mod signature;
 mod target;
 mod views;
+mod watch;
 
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ use axum::{
     routing::{any, delete, get, post},
 };
 pub(crate) use envd::{EnvdGate, divert};
+pub(crate) use watch::Watchers;
 use failure::E2bFailure;
 
 use crate::{api_error::ApiError, identity::key_in, operations::stored_before_answered, service::Service};

@@ -20,14 +20,11 @@ use workden::ErrorKind;
 use workden_core::sandbox::{self, Command, Ended, SpawnRequest, Streams, WindowSize};
 
 use super::{
-    connect::{ContentKind, RpcError, RpcFrames, end, failed_stream, is_of_type, message, streamed, time_limit},
+    connect::{ContentKind, RpcError, RpcFrames, end, failed_stream, is_of_type, keepalive, message, streamed, time_limit},
     envd::{EnvdCall, check_user, user_of},
     input::{self, ProcessSelector},
 };
 use crate::processes::{Piece, ServedProcess};
-
-/// How often a quiet stream says that it is alive, in seconds.
-const KEEPALIVE: u64 = 90;
 
 /// A process to start.
 #[derive(Debug, Deserialize)]
@@ -141,11 +138,6 @@ async fn follow(call: EnvdCall, headers: &HeaderMap, body: Body) -> Result<Respo
     let deadline = time_limit(headers).map(|limit| Instant::now() + limit);
     let pieces = process.follow_news();
     Ok(streamed(events(call, process, pieces, (deadline, keepalive(headers)))))
-}
-
-fn keepalive(headers: &HeaderMap) -> Duration {
-    let asked = headers.get("keepalive-ping-interval").and_then(|value| value.to_str().ok()?.parse().ok());
-    Duration::from_secs(asked.unwrap_or(KEEPALIVE).clamp(1, 3600))
 }
 
 /// Returns the frames of a process: its start, its output, and its end.

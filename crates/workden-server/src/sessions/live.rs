@@ -19,6 +19,7 @@ use crate::{
     api_error::ApiError,
     clock::Moment,
     database::SessionRow,
+    e2b::Watchers,
     identity::{Principal, Role},
     processes::ProcessTable,
     service::{Answer, Service},
@@ -38,6 +39,7 @@ pub(crate) struct LiveSession {
     /// The MCP endpoint of each key, so that no client can use what another key has started.
     endpoints: Mutex<HashMap<String, HttpEndpoint>>,
     pub(crate) processes: Arc<ProcessTable>,
+    pub(crate) watchers: Watchers,
     in_use: AtomicU64,
     checked_at: AtomicI64,
 }
@@ -174,8 +176,9 @@ impl Service {
         let workspace = builder.approvals(self.approvals.of(recorder)).build()?;
         let (in_use, checked_at) = (AtomicU64::new(0), AtomicI64::new(Moment::now().0));
         let (id, tenant) = (row.id, row.tenant);
-        let (toolset, endpoints, processes) = (OnceLock::new(), Mutex::default(), Arc::default());
-        let live = LiveSession { id, tenant, workspace, toolset, endpoints, processes, in_use, checked_at };
+        let (toolset, endpoints) = (OnceLock::new(), Mutex::default());
+        let (processes, watchers) = (Arc::default(), Watchers::default());
+        let live = LiveSession { id, tenant, workspace, toolset, endpoints, processes, watchers, in_use, checked_at };
         Ok(self.keep_live(Arc::new(live)))
     }
 
