@@ -46,7 +46,7 @@ OF_0_2_37 = """
     WorkspacePathError WorkspaceTree apply_hashline_edit apply_hashline_edit_with_summary create_console_toolset
     create_ruleset format_hashline_output get_console_system_prompt get_runtime line_hash
 """.split()
-OUR_OWN = "FilesystemBackend LocalSandbox LinuxSandbox WorkdenWorkspace".split()
+OUR_OWN = "FilesystemBackend LocalSandbox LinuxSandbox RemoteSandbox WorkdenWorkspace".split()
 
 
 @pytest.mark.parametrize("name", [*OF_THE_REFERENCE, *OUR_OWN])

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from workden.backends.kubernetes import KubernetesPodSandbox as KubernetesPodSandbox
     from workden.backends.linux import LinuxSandbox as LinuxSandbox
     from workden.backends.local import LocalBackend as LocalBackend
+    from workden.backends.remote import RemoteSandbox as RemoteSandbox
     from workden.backends.sandbox import LocalSandbox as LocalSandbox
     from workden.backends.state import StateBackend as StateBackend
     from workden.capability import ConsoleCapability as ConsoleCapability
@@ -249,6 +250,7 @@ _WHERE = {
     "workden.backends.daytona": "DaytonaSandbox",
     "workden.backends.kubernetes": "KubernetesPodSandbox",
     "workden.backends.linux": "LinuxSandbox",
+    "workden.backends.remote": "RemoteSandbox",
     "workden.backends.docker.sandbox": "DockerSandbox",
     "workden.backends.docker.session": "SessionManager SandboxFactory",
     "workden.backends.docker.runtimes": "BUILTIN_RUNTIMES get_runtime",
@@ -334,6 +336,7 @@ __all__ = [
     "PermissionRuleset",
     "READONLY_RULESET",
     "READ_FILE_DESCRIPTION",
+    "RemoteSandbox",
     "RuntimeConfig",
     "SECRETS_PATTERNS",
     "STRICT_RULESET",

@@ -63,6 +63,9 @@ class NativeWorkspace:
     def daytona(config: str, status: DaytonaStatus, asks: Asks | None = None) -> NativeWorkspace:
         """Creates a sandbox at Daytona, which starts on first use."""
     @staticmethod
+    def remote(config: str, asks: Asks | None = None) -> NativeWorkspace:
+        """Creates or finds a session of a service, on first use."""
+    @staticmethod
     def linux_attach(config: str, asks: Asks | None = None) -> NativeWorkspace:
         """Attaches to a Linux sandbox with a lease: `directory` is the directory of the lease, `work_dir` is where
         commands run, as JSON."""

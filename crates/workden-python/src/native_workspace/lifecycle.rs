@@ -28,10 +28,14 @@ impl SandboxLifecycle {
 
     /// That of a workspace that starts its sandbox itself, and once more after its end.
     pub(super) fn of(workspace: &Workspace) -> Option<Self> {
-        let lazy = workspace.lazy()?.clone();
+        workspace.lazy().cloned().map(Self::of_lazy)
+    }
+
+    /// That of a sandbox that starts once more after its end.
+    pub(super) fn of_lazy(lazy: LazySandbox) -> Self {
         let asked = lazy.clone();
         let has_started: Box<dyn Fn() -> bool + Send + Sync> = Box::new(move || asked.has_started());
-        Some(Self { shared: Arc::new(Shared { has_started: Some(has_started), late: Some(lazy) }) })
+        Self { shared: Arc::new(Shared { has_started: Some(has_started), late: Some(lazy) }) }
     }
 
     fn has_started(&self) -> bool {

@@ -21,6 +21,7 @@ mod local;
 mod mounts;
 mod names;
 mod python_files;
+mod remote;
 mod separate_streams;
 
 use std::sync::Arc;

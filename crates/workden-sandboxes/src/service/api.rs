@@ -42,6 +42,8 @@ pub(super) struct SessionRequest {
     pub(super) cpus: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) pids: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) directory: Option<String>,
     pub(super) env: BTreeMap<String, String>,
 }
 

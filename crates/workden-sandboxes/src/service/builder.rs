@@ -67,6 +67,12 @@ impl ServiceSandboxBuilder {
         self
     }
 
+    /// Sets the directory of its files, in which commands start; `/workspace` by default.
+    pub fn work_dir(mut self, path: impl Into<String>) -> Self {
+        self.request.directory = Some(path.into());
+        self
+    }
+
     /// Adds a variable for all commands.
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.request.env.insert(name.into(), value.into());
