@@ -43,6 +43,8 @@ cargo xtask <command>
                     policy   decisions a second, about paths and commands, against pydantic-ai-backend
                     linux    the cost of a Linux sandbox, against bubblewrap and the host's own shell
                     docker   the cost of a sandbox in a container, against pydantic-ai-backend on the same daemon
+                    service  `workden serve` against sandboxd of pydantic-ai-backend on the same daemon; and a
+                             thousand idle sessions, 200 terminals (`--soak 3600` for an hour of use)
                     tools    the MCP server against @modelcontextprotocol/server-filesystem: start, read_file,
                              search, memory; and a flood of output through execute (needs node and npm)
                     kubernetes
@@ -100,7 +102,7 @@ fn main() -> ExitCode {
         ["wheel", "--short"] => python::wheel::run(keeper::Form::Short),
         ["python", "--", arguments @ ..] => python::some(arguments, &[]),
         ["bench"] => {
-            Err("which benchmark? files, policy, linux, docker, kubernetes, pods, tools, python or race\nhint: cargo xtask bench files"
+            Err("which benchmark? files, policy, linux, docker, service, kubernetes, pods, tools, python or race\nhint: cargo xtask bench files"
                 .to_owned())
         }
         ["bench", "python", rest @ ..] => python::bench::run(rest),
@@ -127,7 +129,7 @@ fn bench(name: &str, rest: &[&str]) -> Outcome {
     cargo.extend(rest);
     // Sandboxes and servers are measured with the programs that are shipped.
     let shipped = match name {
-        "linux" | "docker" => vec![keeper::build_command_line()?, keeper::build(keeper::Form::Shipped)?],
+        "linux" | "docker" | "service" => vec![keeper::build_command_line()?, keeper::build(keeper::Form::Shipped)?],
         "tools" => vec![keeper::build_command_line()?],
         _ => Vec::new(),
     };
@@ -135,7 +137,7 @@ fn bench(name: &str, rest: &[&str]) -> Outcome {
     for (option, file) in ["--program", "--keeper"].into_iter().zip(&shipped) {
         cargo.extend([option, file]);
     }
-    let daemon = if name == "docker" { Some(docker::prepare(keeper::Form::Shipped)?) } else { None };
+    let daemon = if matches!(name, "docker" | "service") { Some(docker::prepare(keeper::Form::Shipped)?) } else { None };
     let cluster = if name == "pods" { Some(kubernetes::prepare(keeper::Form::Shipped)?) } else { None };
     let of_daemon = daemon.as_ref().map(|daemon| &*daemon.environment);
     let environment = of_daemon.or(cluster.as_ref().map(|cluster| &*cluster.environment)).unwrap_or_default();

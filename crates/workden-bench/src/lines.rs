@@ -97,6 +97,21 @@ impl Line {
         Self { cells, passes }
     }
 
+    /// How often something happens in a second; with a target, ours must be so many times the peer's.
+    pub(crate) fn rates(what: &str, peer_name: &str, ours: f64, peer: f64, least: Option<f64>) -> Self {
+        let ratio = ours / peer;
+        let passes = least.is_none_or(|least| ratio >= least);
+        let cells = [
+            what.to_owned(),
+            format!("{peer_name}: {peer:.0}"),
+            format!("{ours:.0}"),
+            format!("{ratio:.1} x"),
+            least.map_or_else(|| "-".to_owned(), |least| format!(">= {least:.0} x")),
+            verdict(least.map_or(Target::Shown, Target::Ratio), passes),
+        ];
+        Self { cells, passes }
+    }
+
     pub(crate) fn what(&self) -> &str {
         &self.cells[0]
     }
@@ -159,6 +174,8 @@ mod tests {
         assert!(Line::bytes_beside("memory", "peer", 20, 100, Some(0.2)).passes());
         assert!(!Line::bytes_beside("memory", "peer", 21, 100, Some(0.2)).passes());
         assert!(Line::bytes_beside("memory", "peer", 99, 100, None).passes());
+        assert!(Line::rates("calls", "peer", 200.0, 10.0, Some(20.0)).passes());
+        assert!(!Line::rates("calls", "peer", 199.0, 10.0, Some(20.0)).passes());
         assert!(Line::bytes("memory", 63, 64).passes() && !Line::bytes("memory", 64, 64).passes());
     }
 }

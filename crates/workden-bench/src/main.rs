@@ -19,6 +19,7 @@ mod random;
 mod reference;
 mod rows;
 mod samples;
+mod service;
 mod subject;
 mod table;
 mod task;
@@ -27,7 +28,7 @@ mod worker;
 
 use std::process::ExitCode;
 
-use options::{OF_PODS, OF_ROWS, OF_SHIPPED, Options};
+use options::{OF_PODS, OF_ROWS, OF_SERVICE, OF_SHIPPED, Options};
 
 /// Why a benchmark could not run, or failed.
 type Failure = Box<dyn std::error::Error>;
@@ -40,6 +41,7 @@ usage: cargo xtask bench files [--check] [--rounds N] [--only TEXT]
        cargo xtask bench linux [--check] [--rounds N]
        cargo xtask bench docker [--check] [--rounds N]
        cargo xtask bench tools [--check] [--rounds N]
+       cargo xtask bench service [--check] [--rounds N] [--soak SECONDS]
        cargo xtask bench pods [--check] [--rounds N] [--sessions N]
        cargo xtask bench race [--operations N] [--seconds N]
 
@@ -59,6 +61,11 @@ docker: what a sandbox in a container costs, beside pydantic-ai-backend and `doc
 
 tools: the MCP server beside @modelcontextprotocol/server-filesystem, and a flood through execute
   the same options but --only
+
+service: `workden serve` beside sandboxd of pydantic-ai-backend on the same daemon; and sessions, terminals and idle
+ones with Linux sandboxes
+  the same options but --only
+  --soak SECONDS  instead: use it for so long, and look whether memory grows or something is left (3600 for an hour)
 
 pods: managers of sessions in a cluster: claims of spare pods, and sessions that exist only in the API server
   the same options but --only
@@ -80,6 +87,9 @@ fn main() -> ExitCode {
         ["policy", rest @ ..] => of_rows(rest, policy::run),
         ["linux", rest @ ..] => of_shipped(rest, linux::ROUNDS, linux::run),
         ["docker", rest @ ..] => of_shipped(rest, docker::ROUNDS, docker::run),
+        ["service", rest @ ..] => {
+            Options::parse(rest, OF_SERVICE, service::ROUNDS).and_then(|options| service::run(&options))
+        }
         ["tools", rest @ ..] => of_shipped(rest, tools::ROUNDS, tools::run),
         ["pods", rest @ ..] => Options::parse(rest, OF_PODS, pods::ROUNDS).and_then(|options| pods::run(&options)),
         ["race", rest @ ..] => race::Options::parse(rest).and_then(|options| race::run(&options)),

@@ -11,6 +11,8 @@ use crate::{
 pub(crate) const OF_ROWS: &[&str] = &["--check", "--rounds", "--only"];
 /// The options of benchmarks that measure shipped programs.
 pub(crate) const OF_SHIPPED: &[&str] = &["--check", "--rounds", "--program", "--keeper"];
+/// The options of the benchmark of the service.
+pub(crate) const OF_SERVICE: &[&str] = &["--check", "--rounds", "--program", "--keeper", "--soak"];
 /// The options of the benchmark of session managers.
 pub(crate) const OF_PODS: &[&str] = &["--check", "--rounds", "--sessions"];
 
@@ -22,6 +24,8 @@ pub(crate) struct Options {
     pub(crate) only: Option<String>,
     /// How many sessions to invent.
     pub(crate) sessions: Option<usize>,
+    /// How many seconds to soak.
+    pub(crate) soak: Option<u64>,
     missed: Missed,
     program: Option<PathBuf>,
     keeper: Option<PathBuf>,
@@ -38,7 +42,7 @@ impl Options {
     /// Parses the command line; `rounds` is the default number of rounds.
     pub(crate) fn parse(words: &[&str], known: &[&str], rounds: usize) -> Result<Self, Failure> {
         let mut options =
-            Self { rounds, only: None, sessions: None, missed: Missed::Shown, program: None, keeper: None };
+            Self { rounds, only: None, sessions: None, soak: None, missed: Missed::Shown, program: None, keeper: None };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().copied().ok_or_else(|| format!("{word} requires a value"));
@@ -49,6 +53,7 @@ impl Options {
                 "--rounds" => options.rounds = value()?.parse()?,
                 "--only" => options.only = Some(value()?.to_owned()),
                 "--sessions" => options.sessions = Some(value()?.parse()?),
+                "--soak" => options.soak = Some(value()?.parse()?),
                 "--program" => options.program = Some(value()?.into()),
                 "--keeper" => options.keeper = Some(value()?.into()),
                 _ => options.missed = Missed::Fails,

@@ -9,6 +9,11 @@ use crate::Failure;
 pub(crate) struct Samples(Vec<Duration>);
 
 impl Samples {
+    /// One time.
+    pub(crate) fn of(took: Duration) -> Self {
+        Self(vec![took])
+    }
+
     pub(crate) fn add(&mut self, took: Duration) {
         self.0.push(took);
     }

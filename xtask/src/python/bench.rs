@@ -6,9 +6,11 @@
 use std::{fs, process::Command};
 
 use super::{environment_for, home, native, test_environment, text, whole_path};
-use crate::{Outcome, keeper, kubernetes, workspace::succeed};
+use crate::{Outcome, keeper, kubernetes, needs, workspace::succeed};
 
 pub(crate) fn run(arguments: &[&str]) -> Outcome {
+    // The other library searches with ripgrep, where there is one.
+    needs::provide(needs::NEEDS)?;
     let program = whole_path(&keeper::build_command_line()?)?;
     compare("run.py", arguments, &[("WORKDEN_PROGRAM", text(&program))])
 }

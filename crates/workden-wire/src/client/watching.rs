@@ -26,7 +26,7 @@ pub(super) fn events(body: Incoming) -> FileEvents {
     let events = lines.map(event).chain(stream::once(async { Err(errors::gone()) }));
     // Nothing comes after an error.
     let events = events.scan(false, |is_over, event| {
-        let next = (!*is_over).then(|| event);
+        let next = (!*is_over).then_some(event);
         *is_over |= matches!(next, Some(Err(_)));
         std::future::ready(next)
     });

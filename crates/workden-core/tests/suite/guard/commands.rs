@@ -76,7 +76,7 @@ impl Sandbox for Scripted {
     }
     async fn watch(&self, at: &Resolved, request: &WatchRequest) -> Result<FileEvents> {
         let visibility = request.visibility.compile()?;
-        let seen = ["plain", "secret"].into_iter().map(|name| at.real.child(name).unwrap());
+        let seen = ["plain", "secret"].map(|name| at.real.child(name).unwrap()).into_iter();
         let shown = seen.filter(move |path| visibility.to_list(path) == Sight::Shown);
         let changed = |path| Ok(FileEvent::Changed { path, change: FileChange::Created, is_directory: false });
         Ok(Box::pin(futures_util::stream::iter(shown.map(changed))))
