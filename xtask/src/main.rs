@@ -137,7 +137,8 @@ fn bench(name: &str, rest: &[&str]) -> Outcome {
     for (option, file) in ["--program", "--keeper"].into_iter().zip(&shipped) {
         cargo.extend([option, file]);
     }
-    let daemon = if matches!(name, "docker" | "service") { Some(docker::prepare(keeper::Form::Shipped)?) } else { None };
+    let daemon =
+        if matches!(name, "docker" | "service") { Some(docker::prepare(keeper::Form::Shipped)?) } else { None };
     let cluster = if name == "pods" { Some(kubernetes::prepare(keeper::Form::Shipped)?) } else { None };
     let of_daemon = daemon.as_ref().map(|daemon| &*daemon.environment);
     let environment = of_daemon.or(cluster.as_ref().map(|cluster| &*cluster.environment)).unwrap_or_default();

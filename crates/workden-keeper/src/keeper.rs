@@ -16,8 +16,8 @@ use tokio::{sync::watch, time::Instant};
 use workden_core::{
     Backend, BackendExt, EntryKind, Error, ErrorKind, Resolved, Result, Symlink, VirtualPath, forward_backend,
     sandbox::{
-        ExecuteRequest, Executed, FileEvents, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, PortStream,
-        Process, Sandbox, SpawnRequest, Usage, WatchRequest,
+        ExecuteRequest, Executed, FileEvents, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed,
+        PortStream, Process, Sandbox, SpawnRequest, Usage, WatchRequest,
     },
 };
 use workden_files::LocalBackend;

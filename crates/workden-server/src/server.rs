@@ -163,8 +163,11 @@ fn router(service: &Arc<Service>) -> Router {
         .merge(sandboxd::routes())
         .layer(middleware::from_fn_with_state(Arc::clone(service), operations::stored_before_answered))
         .layer(middleware::from_fn_with_state(Arc::clone(service), authenticate));
-    let routes =
-        authenticated.merge(operations::routes(description)).merge(api_page::routes()).merge(e2b::routes(service)).merge(sandboxd::open_routes());
+    let routes = authenticated
+        .merge(operations::routes(description))
+        .merge(api_page::routes())
+        .merge(e2b::routes(service))
+        .merge(sandboxd::open_routes());
     sandboxd::translating(routes)
         .layer(DefaultBodyLimit::max(BODY_BYTES))
         .layer(middleware::from_fn_with_state(e2b::EnvdGate::new(service), e2b::divert))

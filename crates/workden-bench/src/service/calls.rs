@@ -128,7 +128,9 @@ async fn write(client: &mut Client, session: &str, content: &[u8]) -> Result<(),
 async fn list(client: &mut Client, session: &str) -> Result<(), Failure> {
     let place = client.face.session(session);
     let listed = match client.face {
-        Face::Workden { .. } => client.json(Method::GET, &format!("{place}/files/list?path=many"), &Value::Null).await?,
+        Face::Workden { .. } => {
+            client.json(Method::GET, &format!("{place}/files/list?path=many"), &Value::Null).await?
+        }
         Face::Sandboxd => client.json(Method::POST, &format!("{place}/files/list"), &json!({ "path": "many" })).await?,
     };
     let entries = listed["entries"].as_array().or(listed.as_array());

@@ -94,7 +94,13 @@ impl Bench {
             }
         }
         let (session, theirs) = ready.ok_or("no session")?;
-        self.lines.push(Line::beside("create to first output", servers::VERSION, &first, &peer_first, Target::Ratio(1.0)));
+        self.lines.push(Line::beside(
+            "create to first output",
+            servers::VERSION,
+            &first,
+            &peer_first,
+            Target::Ratio(1.0),
+        ));
         calls::prepare(&mut own, &session).await?;
         calls::prepare(&mut other, &theirs).await?;
         for call in CALLS {
@@ -105,7 +111,13 @@ impl Bench {
         eprintln!("running: reads of 8 clients");
         let ours = load::reads(self.ours.side(), &session).await?;
         let peer = load::reads(&self.peer, &theirs).await?;
-        self.lines.push(Line::rates("reads in a second, 8 clients", servers::VERSION, ours.rate, peer.rate, Some(20.0)));
+        self.lines.push(Line::rates(
+            "reads in a second, 8 clients",
+            servers::VERSION,
+            ours.rate,
+            peer.rate,
+            Some(20.0),
+        ));
         let latest = |one: &load::Load| Samples::of(one.latest);
         let what = "the slowest of 100 of them (p99)";
         self.lines.push(Line::beside(what, servers::VERSION, &latest(&ours), &latest(&peer), Target::Shown));

@@ -31,7 +31,10 @@ pub(super) async fn soak(ours: &Workden, time: Duration) -> Result<(Vec<Line>, S
         eprintln!("  {:?} of {time:?}, {rounds} sessions: {:?}", began.elapsed(), Seen::now(ours).await?);
     }
     let after = Seen::now(ours).await?;
-    if after.descriptors > before.descriptors + SPARE_DESCRIPTORS || after.sessions > 0 || after.keepers > before.keepers {
+    if after.descriptors > before.descriptors + SPARE_DESCRIPTORS
+        || after.sessions > 0
+        || after.keepers > before.keepers
+    {
         return Err(format!("something leaked: {before:?}, and then {after:?}").into());
     }
     let line = Line::bytes_beside("memory after the soak", "before", after.bytes, before.bytes, Some(GROWTH));

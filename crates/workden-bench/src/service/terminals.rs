@@ -57,7 +57,9 @@ pub(super) async fn streaming(ours: &Workden) -> Result<Vec<Line>, Failure> {
     let mut samples = Samples::default();
     for each in &late {
         if each.len() != TICKS {
-            return Err(format!("a terminal printed {} of {TICKS} lines within {:?}", each.len(), began.elapsed()).into());
+            return Err(
+                format!("a terminal printed {} of {TICKS} lines within {:?}", each.len(), began.elapsed()).into()
+            );
         }
         each.iter().for_each(|time| samples.add(*time));
     }

@@ -161,7 +161,7 @@ def messages(client, sandbox, token):
                 assert len(content) > 8 << 20
                 continue
             assert answer.status_code in statuses, (method, answer.status_code, answer.text)
-    for path in ["filesystem.Filesystem/WatchDir", "process.Process/Nothing"]:
+    for path in ["filesystem.Filesystem/Nothing", "process.Process/Nothing"]:
         answer = client.post(f"{URL}/{path}", headers=to(sandbox, token), json={})
         assert answer.status_code == 501 and answer.json()["code"] == "unimplemented", answer.text
     answer = client.post(f"{URL}/filesystem.Filesystem/Stat", headers=to(sandbox, token), content=b"\x0a\x01a")

@@ -28,7 +28,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_response(302); self.send_header("Location", "/login"); self.send_header("Content-Length", "0")
             return self.end_headers()
         size = int(self.headers.get("Content-Length") or 0)
-        body = json.dumps({"path": self.path, "method": self.command, "headers": dict(self.headers.items()),
+        body = json.dumps({"path": self.path, "method": self.command, "headers": {name.lower(): value for name, value in self.headers.items()},
                            "body": self.rfile.read(size).decode()}).encode()
         self.send_response(200)
         for name, value in [("Content-Length", str(len(body))), ("Set-Cookie", "own=1"), ("Alt-Svc", "h3"),
@@ -93,10 +93,13 @@ async fn a_server_is_reached_below_a_path_and_decides_nothing_for_the_services_o
         assert!(!headers.contains_key(name), "{name}");
     }
     let told: serde_json::Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
-    assert_eq!((&told["path"], &told["method"], &told["body"]), (&json!("/a/b?x=%20y"), &json!("POST"), &json!("hello")));
+    assert_eq!(
+        (&told["path"], &told["method"], &told["body"]),
+        (&json!("/a/b?x=%20y"), &json!("POST"), &json!("hello"))
+    );
     let said = told["headers"].to_string().to_lowercase();
     assert!(!said.contains("e2b_") && !said.contains("cookie"), "{said}");
-    assert_eq!(told["headers"]["Host"], "localhost:3000");
+    assert_eq!(told["headers"]["host"], "localhost:3000");
     // Of the agent itself, with the token of its session.
     let agent = served.with_key(&token);
     assert_eq!(agent.get(&format!("{session}/ports/3000/")).await.0, StatusCode::OK);
@@ -132,14 +135,17 @@ async fn a_port_is_private_until_it_is_published() {
     assert!(text(&port["url"]).starts_with(&format!("http://3000-{}.localhost:", id(&session))), "{port}");
     let query = link.split_once("/?").unwrap().1;
     let opened = by_name(&served, Method::GET, &session, &format!("/page?{query}&x=1")).send().await.unwrap();
-    assert_eq!((opened.status(), &opened.headers()["location"]), (StatusCode::SEE_OTHER, &"/page?x=1".parse().unwrap()));
+    assert_eq!(
+        (opened.status(), &opened.headers()["location"]),
+        (StatusCode::SEE_OTHER, &"/page?x=1".parse().unwrap())
+    );
     let cookie = opened.headers()["set-cookie"].to_str().unwrap().to_owned();
     assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax"), "{cookie}");
     let cookie = cookie.split(';').next().unwrap();
     let seen = get().header("cookie", format!("{cookie}; own=2")).send().await.unwrap();
     assert_eq!((seen.status(), &seen.headers()["set-cookie"]), (StatusCode::OK, &"own=1".parse().unwrap()));
     let told: serde_json::Value = serde_json::from_str(&seen.text().await.unwrap()).unwrap();
-    assert_eq!(told["headers"]["Cookie"], "own=2");
+    assert_eq!(told["headers"]["cookie"], "own=2");
     for wrong in ["workden_token=wdp_00", "workden_token="] {
         assert_eq!(status(get().header("cookie", wrong)).await, StatusCode::UNAUTHORIZED, "{wrong}");
     }
@@ -206,7 +212,7 @@ async fn requests_that_are_cut_in_two_ways_reach_the_server_once() {
         drop(read);
         let answer = String::from_utf8_lossy(&answer);
         assert!(!answer.contains("\"/smuggled\""), "{head:?}: {answer}");
-        assert!(answer.matches("HTTP/1.1").count() <= 1 || answer.contains("\"body\""), "{head:?}: {answer}");
+        assert!(answer.lines().filter(|line| line.starts_with("HTTP/1.1 ")).count() <= 1, "{head:?}: {answer}");
     }
 }
 

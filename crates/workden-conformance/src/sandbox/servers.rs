@@ -36,7 +36,7 @@ async fn answers(sandbox: &dyn Sandbox) -> Outcome {
 
 /// All commands of a sandbox share one network.
 pub async fn a_server_that_is_a_job_answers_a_later_command(sandbox: &dyn Sandbox) -> Outcome {
-    printed(sandbox, "echo served > page.txt").await?;
+    printed(sandbox, "rm -f port; echo served > page.txt").await?;
     let server = job(sandbox, &format!("exec python3 -c \"{SERVE}\"")).await?;
     answers(sandbox).await?;
     sandbox.kill_job(&server.id).await?;
@@ -45,7 +45,7 @@ pub async fn a_server_that_is_a_job_answers_a_later_command(sandbox: &dyn Sandbo
 
 /// The server keeps running after its command has ended.
 pub async fn a_server_that_a_command_left_behind_answers_a_later_one(sandbox: &dyn Sandbox) -> Outcome {
-    printed(sandbox, "echo served > page.txt").await?;
+    printed(sandbox, "rm -f port; echo served > page.txt").await?;
     prints(sandbox, &format!("python3 -c \"{SERVE}\" >/dev/null 2>&1 &"), "").await?;
     answers(sandbox).await
 }

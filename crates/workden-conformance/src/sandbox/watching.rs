@@ -2,8 +2,8 @@
 
 use futures_util::StreamExt;
 use workden_core::{
-    BackendExt, ErrorKind, Expect, Layer, Removal, Resolved, Rule, RuleCase, Rules, Sight, Symlink,
-    VirtualPath, Visibility,
+    BackendExt, ErrorKind, Expect, Layer, Removal, Resolved, Rule, RuleCase, Rules, Sight, Symlink, VirtualPath,
+    Visibility,
     sandbox::{FileChange, FileEvent, FileEvents, Sandbox, WatchDepth, WatchRequest},
 };
 
@@ -30,7 +30,8 @@ list_sandbox_checks! { watching:
 
 /// Makes the directory `watched`, and watches it.
 async fn watch(sandbox: &dyn Sandbox, request: WatchRequest) -> Result<(Resolved, FileEvents), Failure> {
-    printed(sandbox, "mkdir -p watched/old").await?;
+    // Another check may have left one in the same sandbox.
+    printed(sandbox, "rm -rf watched elsewhere && mkdir -p watched/old").await?;
     let at = resolved(sandbox, "watched").await?;
     let events = sandbox.watch(&at, &request).await?;
     Ok((at, events))
@@ -138,7 +139,7 @@ pub async fn hidden_names_are_not_told(sandbox: &dyn Sandbox) -> Outcome {
 
 /// The error says why.
 pub async fn what_cannot_be_watched_is_refused(sandbox: &dyn Sandbox) -> Outcome {
-    printed(sandbox, ": > file").await?;
+    printed(sandbox, "rm -rf file missing link; : > file").await?;
     let request = WatchRequest::default();
     for (name, kind) in [("missing", ErrorKind::NotFound), ("file", ErrorKind::NotDirectory)] {
         let at = resolved(sandbox, name).await?;

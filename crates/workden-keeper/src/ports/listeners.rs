@@ -23,7 +23,8 @@ pub(super) enum Owners {
 /// Returns the addresses to connect to, to reach the servers of these processes on a port; `None` if the kernel does
 /// not tell which process has which socket.
 pub(super) fn own_listeners(port: u16, owners: &Owners) -> Option<Vec<SocketAddr>> {
-    let tables = ["/proc/self/net/tcp", "/proc/self/net/tcp6"].map(|table| fs::read_to_string(table).unwrap_or_default());
+    let tables =
+        ["/proc/self/net/tcp", "/proc/self/net/tcp6"].map(|table| fs::read_to_string(table).unwrap_or_default());
     let listening: Vec<Listener> = tables.iter().flat_map(|table| parse(table)).collect();
     if matches!(owners, Owners::AllProcesses) && listening.iter().all(|listener| listener.inode == 0) {
         return None;
@@ -126,7 +127,8 @@ mod tests {
         assert_eq!(socket_address(&four), Some("127.0.0.1:8080".parse().unwrap()));
         let six = format!("{}{}{}{}:0050", word([0; 4]), word([0; 4]), word([0; 4]), word([0, 0, 0, 1]));
         assert_eq!(socket_address(&six), Some("[::1]:80".parse().unwrap()));
-        for invalid in ["", ":", "0100007F", "0100007F:", "0100007F:1F90F", "01:1F90", "G100007F:1F90", "é100007:1F90"] {
+        for invalid in ["", ":", "0100007F", "0100007F:", "0100007F:1F90F", "01:1F90", "G100007F:1F90", "é100007:1F90"]
+        {
             assert_eq!(socket_address(invalid), None, "{invalid}");
         }
     }

@@ -8,7 +8,8 @@ use super::{Database, failed};
 impl Database {
     /// Publishes a port; 0 stands for all.
     pub(crate) async fn publish_port(&self, session: &str, port: u16) -> Result<()> {
-        let insert = "INSERT INTO published_ports (session, port) VALUES ($1, $2) ON CONFLICT (session, port) DO NOTHING";
+        let insert =
+            "INSERT INTO published_ports (session, port) VALUES ($1, $2) ON CONFLICT (session, port) DO NOTHING";
         let insert = sqlx::query(insert).bind(session).bind(i64::from(port));
         insert.execute(&self.pool).await.map(drop).map_err(failed("cannot publish the port"))
     }

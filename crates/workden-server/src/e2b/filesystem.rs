@@ -45,12 +45,7 @@ struct OfListing {
     depth: u32,
 }
 
-pub(super) async fn call(
-    Path(method): Path<String>,
-    call: EnvdCall,
-    headers: HeaderMap,
-    request: Request,
-) -> Response {
+pub(super) async fn call(Path(method): Path<String>, call: EnvdCall, headers: HeaderMap, request: Request) -> Response {
     if method == "WatchDir" {
         return watch_dir(call, &headers, request.into_body()).await;
     }

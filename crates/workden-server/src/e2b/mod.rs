@@ -31,8 +31,8 @@ use axum::{
     routing::{any, delete, get, post},
 };
 pub(crate) use envd::{EnvdGate, divert};
-pub(crate) use watch::Watchers;
 use failure::E2bFailure;
+pub(crate) use watch::Watchers;
 
 use crate::{api_error::ApiError, identity::key_in, operations::stored_before_answered, service::Service};
 

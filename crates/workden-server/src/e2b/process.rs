@@ -20,7 +20,9 @@ use workden::ErrorKind;
 use workden_core::sandbox::{self, Command, Ended, SpawnRequest, Streams, WindowSize};
 
 use super::{
-    connect::{ContentKind, RpcError, RpcFrames, end, failed_stream, is_of_type, keepalive, message, streamed, time_limit},
+    connect::{
+        ContentKind, RpcError, RpcFrames, end, failed_stream, is_of_type, keepalive, message, streamed, time_limit,
+    },
     envd::{EnvdCall, check_user, user_of},
     input::{self, ProcessSelector},
 };

@@ -64,10 +64,11 @@ impl Watched {
         let sandbox = call.workspace.commands()?;
         let at = sandbox.resolve(&top, Symlink::Follow).await?;
         let depth = if asked.recursive { WatchDepth::Tree } else { WatchDepth::Entries };
-        let events = sandbox.watch(&at, &WatchRequest::default().depth(depth)).await.map_err(|error| match error.kind() {
-            workden::ErrorKind::NotDirectory => RpcError::invalid(format!("path {top} not a directory")),
-            _ => error.into(),
-        })?;
+        let events =
+            sandbox.watch(&at, &WatchRequest::default().depth(depth)).await.map_err(|error| match error.kind() {
+                workden::ErrorKind::NotDirectory => RpcError::invalid(format!("path {top} not a directory")),
+                _ => error.into(),
+            })?;
         Ok(Self { call: call.clone(), top: at.real, describes: asked.include_entry, events })
     }
 

@@ -39,11 +39,20 @@ mod tests {
         for host in ["localhost", "127.0.0.1:8420", "[::1]:8420", "LOCALHOST:1"] {
             assert!(check(&[(HOST, host)]), "{host}");
         }
-        for host in ["example.com", "localhost.example.com", "3000-abc.localhost:1", "127.0.0.1.example.com", "192.168.0.1", "", "a b"] {
+        for host in [
+            "example.com",
+            "localhost.example.com",
+            "3000-abc.localhost:1",
+            "127.0.0.1.example.com",
+            "192.168.0.1",
+            "",
+            "a b",
+        ] {
             assert!(!check(&[(HOST, host)]), "{host}");
         }
         assert!(check(&[(HOST, "localhost"), (ORIGIN, "http://localhost:3000")]));
-        for origin in ["https://example.com", "null", "http://localhost.example.com", "http://3000-abc.localhost:8420"] {
+        for origin in ["https://example.com", "null", "http://localhost.example.com", "http://3000-abc.localhost:8420"]
+        {
             assert!(!check(&[(HOST, "localhost"), (ORIGIN, origin)]), "{origin}");
         }
     }

@@ -147,7 +147,8 @@ mod tests {
 
     #[test]
     fn only_the_own_cookie_is_a_token() {
-        let headers: HeaderMap = [(COOKIE, HeaderValue::from_static("a=b; workden_token=wdp_1;c=d"))].into_iter().collect();
+        let headers: HeaderMap =
+            [(COOKIE, HeaderValue::from_static("a=b; workden_token=wdp_1;c=d"))].into_iter().collect();
         assert_eq!(cookies(&headers).collect::<Vec<_>>(), ["wdp_1"]);
     }
 }

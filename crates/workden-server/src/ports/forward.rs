@@ -66,9 +66,8 @@ fn to_send(mut request: Request, place: &Place, port: u16) -> Result<(Request, O
         Place::HostName => request.uri().path(),
     };
     let inside = request.uri().query().map_or_else(|| inside.to_owned(), |query| format!("{inside}?{query}"));
-    let inside: PathAndQuery = inside
-        .parse()
-        .map_err(|_| Error::new(ErrorKind::InvalidArgument, "invalid path: it is not one of a URL"))?;
+    let inside: PathAndQuery =
+        inside.parse().map_err(|_| Error::new(ErrorKind::InvalidArgument, "invalid path: it is not one of a URL"))?;
     let host = request.uri().host().map(str::to_owned);
     *request.uri_mut() = Uri::from(inside);
     *request.version_mut() = Version::HTTP_11;

@@ -3,8 +3,9 @@
 use axum::http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{
-        ALT_SVC, AUTHORIZATION, CONNECTION, CONTENT_SECURITY_POLICY, COOKIE, EXPECT, HOST, LOCATION, PROXY_AUTHENTICATE,
-        PROXY_AUTHORIZATION, SET_COOKIE, STRICT_TRANSPORT_SECURITY, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+        ALT_SVC, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, COOKIE, EXPECT, HOST, LOCATION,
+        PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, STRICT_TRANSPORT_SECURITY, TE, TRAILER, TRANSFER_ENCODING,
+        UPGRADE,
     },
 };
 
@@ -25,8 +26,14 @@ const OF_CONNECTION: [HeaderName; 8] =
 /// The same, without a constant.
 const OF_CONNECTION_TOO: [&str; 2] = ["keep-alive", "proxy-connection"];
 /// Headers with keys of this service.
-const OF_SERVICE: [&str; 6] =
-    ["x-api-key", "x-sandbox-token", "x-access-token", "e2b-traffic-access-token", "e2b-sandbox-id", "e2b-sandbox-port"];
+const OF_SERVICE: [&str; 6] = [
+    "x-api-key",
+    "x-sandbox-token",
+    "x-access-token",
+    "e2b-traffic-access-token",
+    "e2b-sandbox-id",
+    "e2b-sandbox-port",
+];
 /// What a server must not decide for the origin of the service.
 const OF_ORIGIN: [&str; 2] = ["clear-site-data", "service-worker-allowed"];
 /// A page below a path of the API has no origin, so that it cannot call the API as the page of the service.
@@ -42,6 +49,10 @@ pub(super) fn upgrade_of(headers: &HeaderMap) -> Option<HeaderValue> {
 /// Prepares the headers of a request for the server in a session.
 pub(super) fn to_server(headers: &mut HeaderMap, place: &Place, port: u16) {
     let upgrade = upgrade_of(headers);
+    // Of two lengths, the one that was used counts, and the other would be a second answer about where a request ends.
+    if headers.contains_key(TRANSFER_ENCODING) {
+        headers.remove(CONTENT_LENGTH);
+    }
     drop_connection_headers(headers);
     restore_upgrade(headers, upgrade);
     for name in OF_SERVICE {
@@ -155,6 +166,7 @@ mod tests {
             ("connection", "close, x-secret, host"),
             ("x-secret", "1"),
             ("transfer-encoding", "chunked"),
+            ("content-length", "7"),
             ("cookie", "a=b; workden_token=wdp_1; c=d"),
         ]);
         to_server(&mut headers, &Place::HostName, 3000);

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use axum::{
     Json,
     extract::{Path, Request, State},
-    http::{
-        HeaderMap, StatusCode,
-        header::HOST,
-    },
+    http::{HeaderMap, StatusCode, header::HOST},
     response::Response,
     routing::any,
 };

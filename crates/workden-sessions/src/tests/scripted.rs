@@ -18,8 +18,8 @@ use workden_core::{
     Backend, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, HostFiles, IfExists, Removal, Resolved,
     Result, Sandbox, Slice, Symlink, VirtualPath, Written,
     sandbox::{
-        ExecuteRequest, Executed, FileEvents, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, PortStream,
-        Process, ProcessControl, Signal, SpawnRequest, Usage, WatchRequest, WindowSize,
+        ExecuteRequest, Executed, FileEvents, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed,
+        PortStream, Process, ProcessControl, Signal, SpawnRequest, Usage, WatchRequest, WindowSize,
     },
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use workden_core::{
     ErrorKind, Resolved, Result, Sandbox, VirtualPath,
     sandbox::{
-        ExecuteRequest, Executed, FileEvents, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, PortStream,
-        Process, SpawnRequest, Usage, WatchRequest,
+        ExecuteRequest, Executed, FileEvents, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed,
+        PortStream, Process, SpawnRequest, Usage, WatchRequest,
     },
 };
 

@@ -9,7 +9,10 @@ use tokio_util::{
     codec::{FramedRead, LinesCodec, LinesCodecError},
     io::StreamReader,
 };
-use workden_core::{Error, Result, sandbox::{FileEvent, FileEvents}};
+use workden_core::{
+    Error, Result,
+    sandbox::{FileEvent, FileEvents},
+};
 
 use super::connection::broken;
 use crate::{
@@ -25,10 +28,11 @@ pub(super) fn events(body: Incoming) -> FileEvents {
     let lines = FramedRead::new(StreamReader::new(pieces), codec);
     let events = lines.map(event).chain(stream::once(async { Err(errors::gone()) }));
     // Nothing comes after an error.
-    let events = events.scan(false, |is_over, event| {
-        let next = (!*is_over).then_some(event);
-        *is_over |= matches!(next, Some(Err(_)));
-        std::future::ready(next)
+    let events = stream::unfold(Some(Box::pin(events)), |events| async {
+        let mut events = events?;
+        let event = events.next().await?;
+        let rest = event.is_ok().then_some(events);
+        Some((event, rest))
     });
     Box::pin(events)
 }

@@ -37,9 +37,8 @@ fn line(event: Result<FileEvent>) -> Result<Bytes> {
 }
 
 fn json_line(line: &impl Serialize) -> Result<Bytes> {
-    let mut text = serde_json::to_vec(line).map_err(|error| {
-        Error::new(workden_core::ErrorKind::Io, "cannot serialise an event").with_source(error)
-    })?;
+    let mut text = serde_json::to_vec(line)
+        .map_err(|error| Error::new(workden_core::ErrorKind::Io, "cannot serialise an event").with_source(error))?;
     text.push(b'\n');
     Ok(text.into())
 }

@@ -19,8 +19,8 @@ use workden_core::{
     Result, Sandbox, Slice, Symlink, VirtualPath, Written,
     sandbox::{
         Command, Ended, ExecuteRequest, Executed, FileChange, FileEvent, FileEvents, Isolation, Job, JobId, JobOutput,
-        JobRead, JobRequest, JobState, Killed, Output, PortStream, Process, ProcessControl, ProcessEvent, ProcessEvents,
-        Signal, SpawnRequest, Stream, Usage, WatchRequest, WindowSize,
+        JobRead, JobRequest, JobState, Killed, Output, PortStream, Process, ProcessControl, ProcessEvent,
+        ProcessEvents, Signal, SpawnRequest, Stream, Usage, WatchRequest, WindowSize,
     },
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
@@ -181,7 +181,8 @@ impl Sandbox for Scripted {
         let running = Running::new(&self.seen);
         let path = at.real.child("new\nline")?;
         let is_directory = request.depth == workden_core::sandbox::WatchDepth::Tree;
-        let events = [Ok(FileEvent::Changed { path, change: FileChange::Renamed, is_directory }), Ok(FileEvent::Missed)];
+        let events =
+            [Ok(FileEvent::Changed { path, change: FileChange::Renamed, is_directory }), Ok(FileEvent::Missed)];
         let end = stream::iter(self.failure.clone().map(Err)).chain(stream::pending());
         Ok(Box::pin(stream::iter(events).chain(end).map(move |event| {
             let _ = &running;

@@ -18,8 +18,7 @@ async fn events_arrive_as_they_are_and_an_error_ends_them() {
     let why = Error::new(ErrorKind::NotFound, "the watched directory is gone");
     let remote = connected(Scripted::over(in_memory_files()).failing(why)).await;
     let mut events = remote.watch(&at("/d"), &WatchRequest::default().depth(WatchDepth::Tree)).await.unwrap();
-    let first =
-        FileEvent::Changed { path: path("/d/new\nline"), change: FileChange::Renamed, is_directory: true };
+    let first = FileEvent::Changed { path: path("/d/new\nline"), change: FileChange::Renamed, is_directory: true };
     assert_eq!(events.next().await.unwrap().unwrap(), first);
     assert_eq!(events.next().await.unwrap().unwrap(), FileEvent::Missed);
     assert_eq!(events.next().await.unwrap().unwrap_err().kind(), ErrorKind::NotFound);

@@ -5,8 +5,8 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use workden_core::sandbox::{
     Command, Ended, ExecuteRequest, Executed, FileChange, FileEvent, FileEvents, FullLog, Isolation, Job, JobId,
-    JobOutput, JobRead, JobRequest, JobState, Killed, LeftOut, Output, PortStream, Process, Sandbox, SpawnRequest, Usage,
-    WatchRequest,
+    JobOutput, JobRead, JobRequest, JobState, Killed, LeftOut, Output, PortStream, Process, Sandbox, SpawnRequest,
+    Usage, WatchRequest,
 };
 
 use super::{records::Records, *};
@@ -174,12 +174,8 @@ impl Gate for Discreet {
         .into()
     }
     fn visibility(&self, _: Op<'_>) -> Visibility {
-        let hide = Rule {
-            pattern: "**/secret".into(),
-            except: Vec::new(),
-            sight: Sight::Hidden,
-            case: RuleCase::Sensitive,
-        };
+        let hide =
+            Rule { pattern: "**/secret".into(), except: Vec::new(), sight: Sight::Hidden, case: RuleCase::Sensitive };
         let list = Rules { rules: vec![hide], otherwise: Sight::Shown };
         Visibility { layers: vec![Layer { list, ..Layer::open() }] }
     }

@@ -196,9 +196,9 @@ impl Sandbox for Broken {
         let events = self.inner.watch(at, &request).await?;
         match self.spoil {
             // As if the kernel's queue were short.
-            Spoil::MissedEventsAreSilent => Ok(Box::pin(events.enumerate().filter_map(async |(nth, event)| {
-                (!(1_000..=2_000).contains(&nth)).then_some(event)
-            }))),
+            Spoil::MissedEventsAreSilent => Ok(Box::pin(
+                events.enumerate().filter_map(async |(nth, event)| (!(1_000..=2_000).contains(&nth)).then_some(event)),
+            )),
             _ => Ok(events),
         }
     }
