@@ -3,13 +3,22 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
 mod approvals;
+mod audit;
+mod database;
+mod faults;
 mod files;
 mod keys;
 mod lifetime;
 mod mcp;
+mod metrics;
 mod processes;
+mod reload;
 mod remote;
+mod secrecy;
 mod served;
+mod slow_clients;
+mod tls;
+mod traces;
 
 #[expect(dead_code, reason = "other tests use the rest")]
 #[path = "../shared/checks.rs"]
