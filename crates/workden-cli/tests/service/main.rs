@@ -19,6 +19,7 @@ mod served;
 mod slow_clients;
 mod tls;
 mod traces;
+mod unit;
 
 #[expect(dead_code, reason = "other tests use the rest")]
 #[path = "../shared/checks.rs"]
