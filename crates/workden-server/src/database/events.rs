@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::{Row, any::AnyRow};
+use sqlx::{AnyConnection, Connection, Row, any::AnyRow};
 use workden::Result;
 
 use super::{Database, failed};
@@ -62,15 +62,30 @@ impl Database {
     /// in their order, whichever process records. A batch whose answer was lost may be recorded again: the writer's row
     /// says that it is there.
     pub(crate) async fn add_events(&self, writer: &mut EventWriter, events: &[NewEvent]) -> Result<()> {
+        let mut connection = self.pool.acquire().await.map_err(failed("cannot record events"))?;
+        let recorded = self.record_events(&mut connection, writer, events).await;
+        if recorded.is_err() {
+            // SQLite ends a transaction itself when the disk is full, and the connection would not know of it.
+            connection.close_on_drop();
+        }
+        recorded
+    }
+
+    async fn record_events(
+        &self,
+        connection: &mut AnyConnection,
+        writer: &mut EventWriter,
+        events: &[NewEvent],
+    ) -> Result<()> {
         let failed = failed("cannot record events");
         let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
         for event in events {
             *counts.entry(&event.session).or_default() += 1;
         }
         let mut transaction = match self.is_postgres {
-            true => self.pool.begin().await,
+            true => connection.begin().await,
             // A transaction that starts by reading may find that another one has written meanwhile.
-            false => self.pool.begin_with("BEGIN IMMEDIATE").await,
+            false => connection.begin_with("BEGIN IMMEDIATE").await,
         }
         .map_err(&failed)?;
         let written = writer.written.saturating_add(i64::try_from(events.len()).unwrap_or(i64::MAX));
