@@ -66,12 +66,16 @@ pub(crate) const NEEDS: &[Need] = &[
         "comparisons with the Python package, and clients of MCP",
     ),
     need(Probe::Program("npm"), Source::Debian("npm"), "the MCP inspector is installed with it"),
+    need(Probe::Succeeds(POSTGRES), Source::Debian("postgresql"), "services share a database"),
+    need(Probe::Program("faketime"), Source::Debian("faketime"), "the clock of a service is set while it runs"),
+    need(Probe::Program("systemd-analyze"), Source::Debian("systemd"), "the unit of the service is checked"),
 ];
 
 /// Requirements of the container tests.
 pub(crate) const DOCKER: &[Need] = &[
     need(Probe::Program("dockerd"), Source::Debian("docker.io"), "sandboxes are tried in containers of a real daemon"),
     need(Probe::Program("docker"), Source::Debian("docker.io"), "images are brought to that daemon"),
+    need(Probe::Program("docker-compose"), Source::Debian("docker-compose"), "the Compose file is started"),
     need(Probe::Program("podman"), Source::Debian("podman"), "the other program that speaks Docker's API"),
     need(Probe::Succeeds(BUSYBOX), Source::Debian("busybox-static"), "the image with nothing but a shell"),
     need(Probe::Program("debootstrap"), Source::Debian("debootstrap"), "the image with Python and pip"),
@@ -89,6 +93,9 @@ pub(crate) const KUBERNETES: &[Need] =
 /// Requirements of `cargo xtask emulated`.
 pub(crate) const EMULATION: &[Need] =
     &[need(Probe::Program("qemu-aarch64-static"), Source::Debian("qemu-user-static"), "programs for aarch64 run here")];
+
+/// Checks for the programs of a Postgres server, which Debian links from nowhere.
+const POSTGRES: &[&str] = &["sh", "-c", "ls /usr/lib/postgresql/*/bin/initdb"];
 
 /// Checks for a static busybox: ldd refuses a static program.
 const BUSYBOX: &[&str] = &["sh", "-c", "test -x /bin/busybox && ! ldd /bin/busybox"];

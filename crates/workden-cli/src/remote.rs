@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The variable with the key.
-const KEY: &str = "WORKDEN_API_KEY";
+pub(crate) const KEY: &str = "WORKDEN_API_KEY";
 
 /// The service to use.
 #[derive(Clone, Debug, Default, Args)]

@@ -2,12 +2,14 @@
 
 use axum::{
     Json,
-    http::StatusCode,
+    http::{HeaderValue, StatusCode, header::RETRY_AFTER},
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 use workden::{Error, ErrorKind};
+
+use crate::operations::request_id;
 
 /// The answer to a call that failed.
 #[derive(Clone, Debug)]
@@ -89,7 +91,7 @@ pub(crate) fn status(kind: ErrorKind) -> StatusCode {
         ErrorKind::Busy => StatusCode::TOO_MANY_REQUESTS,
         ErrorKind::TimedOut => StatusCode::GATEWAY_TIMEOUT,
         ErrorKind::Gone => StatusCode::GONE,
-        ErrorKind::Unreachable => StatusCode::BAD_GATEWAY,
+        ErrorKind::Unreachable => StatusCode::SERVICE_UNAVAILABLE,
         ErrorKind::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
         ErrorKind::Unsupported | ErrorKind::LimitNotHeld => StatusCode::NOT_IMPLEMENTED,
         ErrorKind::Io => StatusCode::INTERNAL_SERVER_ERROR,
@@ -107,9 +109,13 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         if self.status.is_server_error() {
             let cause = std::error::Error::source(&self.error);
-            tracing::warn!(error = %self.error, cause, "call failed");
+            tracing::warn!(error = %self.error, cause, request = request_id(), "call failed");
         }
-        (self.status, Json(self.body())).into_response()
+        let mut response = (self.status, Json(self.body())).into_response();
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
     }
 }
 

@@ -1,6 +1,12 @@
 //! `ApprovalDesk`: the questions of policies, kept until they are answered, once, by any process of the service.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -24,7 +30,8 @@ const LOOK: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(crate) struct ApprovalDesk {
     database: Database,
-    patience: Duration,
+    /// How long a question waits, in milliseconds.
+    patience: AtomicU64,
     /// Counts changes, for those that follow.
     changes: watch::Sender<u64>,
 }
@@ -68,8 +75,14 @@ pub(crate) enum ApprovalScope {
 
 impl ApprovalDesk {
     pub(crate) fn new(database: Database, config: &ServerConfig) -> Self {
-        let patience = Duration::from_secs(config.approval_seconds);
-        Self { database, patience, changes: watch::Sender::new(0) }
+        let desk = Self { database, patience: AtomicU64::default(), changes: watch::Sender::new(0) };
+        desk.wait_for(config.approval_time());
+        desk
+    }
+
+    /// Lets new questions wait for this time.
+    pub(crate) fn wait_for(&self, time: Duration) {
+        self.patience.store(u64::try_from(time.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     /// Returns the approvals of a session, whose questions wait at this desk.
@@ -98,7 +111,8 @@ impl ApprovalDesk {
     }
 
     async fn ask(&self, request: ApprovalRequest, recorder: &CallRecorder) -> Result<Decision> {
-        let asked_at = Moment::now();
+        let patience = Duration::from_millis(self.patience.load(Ordering::Relaxed));
+        let (asked_at, asked) = (Moment::now(), Instant::now());
         let row = ApprovalRow {
             id: new_id()?,
             session: recorder.session.clone(),
@@ -107,7 +121,7 @@ impl ApprovalDesk {
             state: ApprovalState::Pending,
             answer: String::new(),
             asked_at,
-            expires_at: asked_at.after(self.patience),
+            expires_at: asked_at.after(patience),
             answered_at: None,
             answered_by: String::new(),
         };
@@ -124,7 +138,8 @@ impl ApprovalDesk {
                     pending.answered();
                     return Ok(decision(&now, &request));
                 }
-                None if Moment::now() >= row.expires_at => {
+                // By the steady clock: the other one may be set meanwhile.
+                None if asked.elapsed() >= patience => {
                     self.finish(&row.id, (ApprovalState::Expired, ""), "").await?;
                 }
                 None => drop(tokio::time::timeout(LOOK, changes.changed()).await),

@@ -1,6 +1,7 @@
-//! The time of records: milliseconds since 1970, and as RFC 3339 for clients.
+//! The time of records: milliseconds since 1970, and as RFC 3339 for clients. The clock of a machine can be set while the
+//! service runs, which [`ClockWatch`] notices.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use utoipa::{
@@ -41,6 +42,29 @@ impl Moment {
     }
 }
 
+/// Notices that the clock was set: it and the steady clock disagree about the time since the last look.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClockWatch {
+    seen: Moment,
+    steady: Instant,
+}
+
+impl ClockWatch {
+    /// Smaller differences are the clock being adjusted, or a busy machine.
+    const TOLERANCE: Duration = Duration::from_secs(30);
+
+    pub(crate) fn new(now: Moment, steady: Instant) -> Self {
+        Self { seen: now, steady }
+    }
+
+    /// Looks at both clocks, and returns whether the clock was set since the last look.
+    pub(crate) fn was_set(&mut self, now: Moment, steady: Instant) -> bool {
+        let expected = self.seen.after(steady.saturating_duration_since(self.steady));
+        *self = Self::new(now, steady);
+        now.since(expected).max(expected.since(now)) > Self::TOLERANCE
+    }
+}
+
 impl std::fmt::Display for Moment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match jiff::Timestamp::from_millisecond(self.0) {
@@ -75,6 +99,19 @@ impl ToSchema for Moment {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_is_noticed_once() {
+        let (start, steady) = (Moment(1_763_500_000_000), Instant::now());
+        let mut watch = ClockWatch::new(start, steady);
+        let mut look = |wall_ms: i64, steady_ms: u64| {
+            watch.was_set(Moment(start.0 + wall_ms), steady + Duration::from_millis(steady_ms))
+        };
+        assert!(!look(1_000, 1_000) && !look(3_600_000, 3_600_000), "an hour without a look");
+        assert!(!look(3_610_000, 3_601_000), "adjusted by nine seconds");
+        assert!(look(7_200_000, 3_602_000) && !look(7_201_000, 3_603_000), "an hour forwards");
+        assert!(look(1_000, 3_604_000) && !look(2_000, 3_605_000), "two hours back");
+    }
 
     #[test]
     fn clients_see_and_send_rfc_3339() {

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use workden::{Error, ErrorKind, Preset, Result, SessionKind, SessionSpec, core::parse_size};
 
+use crate::{ConnectionLimits, TlsFiles};
+
 /// The settings of a service.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -17,6 +19,14 @@ pub struct ServerConfig {
     pub state: PathBuf,
     /// The URL of a Postgres or SQLite database, instead of a file in `state`.
     pub database: Option<String>,
+    /// The certificate of the service; connections are not encrypted without one.
+    pub tls: Option<TlsFiles>,
+    /// How much a client may send, and how slow it may be.
+    pub limits: ConnectionLimits,
+    /// Whether `/metrics` answers without a key.
+    pub metrics_without_key: bool,
+    /// The collector of OpenTelemetry to which traces are sent, like `http://localhost:4318`; the feature `otel`.
+    pub otlp_endpoint: Option<String>,
     /// The domain of host names like `PORT-SESSION.DOMAIN`.
     pub domain: String,
     /// Whether calls without a key are an administrator's; the address must be a loopback address.
@@ -29,6 +39,9 @@ pub struct ServerConfig {
     pub idle_seconds: u64,
     /// How long a session may live, unless it says otherwise.
     pub lifetime_seconds: u64,
+    /// How long the files of a session stay after it has ended or was paused. With 0, those of an ended session go with
+    /// it, and those of a paused one stay until it is deleted.
+    pub workspace_ttl_seconds: u64,
     /// How long a question waits for an answer.
     pub approval_seconds: u64,
     /// The policy of all sessions; none by default: the sandbox is the wall.
@@ -96,12 +109,17 @@ impl Default for ServerConfig {
             listen: SocketAddr::from(([127, 0, 0, 1], 8420)),
             state: PathBuf::from("workden-state"),
             database: None,
+            tls: None,
+            limits: ConnectionLimits::default(),
+            metrics_without_key: false,
+            otlp_endpoint: None,
             domain: "localhost".to_owned(),
             no_key: false,
             default_tenant: "default".to_owned(),
             requests_per_second: 0,
             idle_seconds: 3600,
             lifetime_seconds: 24 * 3600,
+            workspace_ttl_seconds: 0,
             approval_seconds: 900,
             preset: None,
             default_runtime: "base".to_owned(),
@@ -143,6 +161,7 @@ impl ServerConfig {
             return Err(invalid(format!("cannot serve on {} without keys: every host could use it", self.listen))
                 .hint("listen on 127.0.0.1, or leave out `no_key`"));
         }
+        self.limits.check()?;
         if !self.runtimes.contains_key(&self.default_runtime) {
             let names: Vec<&str> = self.runtimes.keys().map(String::as_str).collect();
             return Err(invalid(format!("default runtime `{}` not found", self.default_runtime))
@@ -159,6 +178,14 @@ impl ServerConfig {
 
     pub(crate) fn idle(&self) -> Duration {
         Duration::from_secs(self.idle_seconds)
+    }
+
+    pub(crate) fn workspace_ttl(&self) -> Duration {
+        Duration::from_secs(self.workspace_ttl_seconds)
+    }
+
+    pub(crate) fn approval_time(&self) -> Duration {
+        Duration::from_secs(self.approval_seconds)
     }
 }
 
@@ -200,6 +227,9 @@ mod tests {
         for (text, expected) in [
             ("port = 1", "line 1: unknown field `port`"),
             ("listen = \"0.0.0.0:80\"\nno_key = true", "cannot serve on 0.0.0.0:80 without keys"),
+            ("[limits]\nbody_seconds = 0", "invalid `limits.body_seconds`"),
+            ("[limits]\nheader_bytes = 1", "invalid `limits.header_bytes`"),
+            ("[tls]\nkey = \"a\"", "missing field `certificate`"),
             ("default_runtime = \"x\"", "default runtime `x` not found"),
             ("[runtimes.base]\nsandbox = \"vm\"", "invalid runtime `base`: invalid sandbox `vm`"),
             ("[runtimes.base]\nmemory = \"lots\"", "invalid runtime `base`: invalid size `lots`"),

@@ -1,7 +1,8 @@
 //! `EventLog`: records what happens in sessions, and tells those that follow a session.
 //!
 //! Calls hand events over without waiting; one task writes them in batches. An answer to a call that changes something
-//! is sent after its events are stored, so that none is lost with the process.
+//! is sent after its events are stored, so that none is lost with the process. While the database cannot store them,
+//! calls wait for a moment, and are then told so.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -10,12 +11,17 @@ use std::{
 
 use serde::Serialize;
 use serde_json::Value;
-use tokio::sync::{Notify, watch};
+use tokio::{
+    sync::{Notify, watch},
+    time::timeout,
+};
+use workden::{Error, ErrorKind, Result};
 use workden_core::{Audit, AuditEvent};
 
 use crate::{
     clock::Moment,
-    database::{Database, NewEvent},
+    database::{Database, EventWriter, NewEvent},
+    operations::Metrics,
 };
 
 /// Events that wait to be written; callers wait above this.
@@ -24,14 +30,25 @@ const MOST_WAITING: u64 = 20_000;
 const BATCH: usize = 500;
 /// How long to wait before a batch that could not be written is tried again.
 const RETRY: Duration = Duration::from_millis(500);
+/// How long a call waits while its events cannot be stored.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The recorder of events.
 #[derive(Debug)]
 pub(crate) struct EventLog {
     waiting: Mutex<Waiting>,
     arrived: Notify,
+    stored: watch::Sender<Stored>,
+    metrics: Arc<Metrics>,
+}
+
+/// How far the writer is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stored {
     /// How many events are stored.
-    stored: watch::Sender<u64>,
+    count: u64,
+    /// Why the next ones cannot be stored, while it tries.
+    failure: Option<Error>,
 }
 
 #[derive(Debug, Default)]
@@ -42,12 +59,14 @@ struct Waiting {
 }
 
 impl EventLog {
-    pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { waiting: Mutex::default(), arrived: Notify::new(), stored: watch::Sender::new(0) })
+    pub(crate) fn new(metrics: Arc<Metrics>) -> Arc<Self> {
+        let (waiting, arrived, stored) = (Mutex::default(), Notify::new(), watch::Sender::default());
+        Arc::new(Self { waiting, arrived, stored, metrics })
     }
 
     /// Hands over an event.
     pub(crate) fn record(&self, event: NewEvent) {
+        self.metrics.recorded(event.kind);
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.events.push(event);
         waiting.count += 1;
@@ -56,27 +75,53 @@ impl EventLog {
     }
 
     /// Waits until all events that were handed over before are stored.
-    pub(crate) async fn settle(&self) {
-        let count = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).count;
-        // The writer lives as long as the service.
-        let _ = self.stored.subscribe().wait_for(|stored| *stored >= count).await;
-    }
-
-    /// Waits while too many events wait to be written.
-    pub(crate) async fn room(&self) {
-        let count = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).count;
-        if count.saturating_sub(*self.stored.borrow()) > MOST_WAITING {
-            self.settle().await;
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be stored for a while. They are tried again.
+    pub(crate) async fn settle(&self) -> Result<()> {
+        let count = self.handed_over();
+        let mut stored = self.stored.subscribe();
+        loop {
+            // The writer lives as long as the service.
+            let all = stored.wait_for(|stored| stored.count >= count);
+            if let Ok(done) = timeout(PATIENCE, all).await {
+                return done.map(drop).map_err(|_| Error::new(ErrorKind::Unreachable, "the service is ending"));
+            }
+            let failure = self.stored.borrow().failure.clone();
+            if let Some(failure) = failure {
+                let sentence = format!("what the call did is not recorded yet: {}", failure.sentence());
+                return Err(Error::new(failure.kind(), sentence)
+                    .hint("look at what was done before you repeat the call; the service goes on trying"));
+            }
         }
     }
 
-    /// Follows the number of stored events of all sessions.
-    pub(crate) fn follow(&self) -> watch::Receiver<u64> {
+    /// Waits while too many events wait to be written.
+    ///
+    /// # Errors
+    ///
+    /// As [`settle`](Self::settle).
+    pub(crate) async fn room(&self) -> Result<()> {
+        if self.waiting() > MOST_WAITING { self.settle().await } else { Ok(()) }
+    }
+
+    /// Returns how many events are not stored yet.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.handed_over().saturating_sub(self.stored.borrow().count)
+    }
+
+    fn handed_over(&self) -> u64 {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).count
+    }
+
+    /// Follows what is stored: the receiver is told of every change.
+    pub(crate) fn follow(&self) -> watch::Receiver<Stored> {
         self.stored.subscribe()
     }
 
     /// Writes events until the service ends.
-    pub(crate) async fn write_to(self: Arc<Self>, database: Database) {
+    pub(crate) async fn write_to(self: Arc<Self>, database: Database, mut writer: EventWriter) {
         loop {
             let arrived = self.arrived.notified();
             let batch = self.take();
@@ -84,12 +129,17 @@ impl EventLog {
                 arrived.await;
                 continue;
             }
-            while let Err(error) = database.add_events(&batch).await {
-                tracing::error!(%error, events = batch.len(), "cannot record events; retrying");
+            while let Err(error) = database.add_events(&mut writer, &batch).await {
+                let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+                tracing::error!(%error, cause, events = batch.len(), "cannot record events; retrying");
+                self.stored.send_modify(|stored| stored.failure = Some(error));
                 tokio::time::sleep(RETRY).await;
             }
             let written = batch.len() as u64;
-            self.stored.send_modify(|stored| *stored += written);
+            self.stored.send_modify(|stored| {
+                stored.count += written;
+                stored.failure = None;
+            });
         }
     }
 

@@ -27,6 +27,7 @@ mod database;
 mod e2b;
 mod events;
 mod identity;
+mod listening;
 mod operations;
 mod ports;
 mod processes;
@@ -34,8 +35,10 @@ mod sandboxd;
 mod server;
 mod service;
 mod sessions;
+mod traces;
 mod v1;
 
 pub use clock::Moment;
 pub use config::{RuntimeAlias, ServerConfig, TenantQuotas};
+pub use listening::{ConnectionLimits, TlsFiles};
 pub use server::{NewApiKey, Server};

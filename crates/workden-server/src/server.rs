@@ -8,8 +8,11 @@ use tokio_util::sync::CancellationToken;
 use workden::{Error, ErrorKind, Result};
 
 use crate::{
-    ServerConfig, api_page, e2b,
+    ServerConfig, api_page,
+    database::Database,
+    e2b,
     identity::{Role, authenticate},
+    listening::{Listening, TlsIdentity},
     operations, sandboxd,
     service::Service,
     sessions::sweep,
@@ -26,8 +29,9 @@ const BODY_BYTES: usize = 16 << 20;
 pub struct Server {
     address: SocketAddr,
     service: Arc<Service>,
+    identity: Option<Arc<TlsIdentity>>,
     stop: CancellationToken,
-    serving: JoinHandle<std::io::Result<()>>,
+    serving: JoinHandle<()>,
 }
 
 /// A new API key: this is the only time that it is shown.
@@ -41,6 +45,9 @@ pub struct NewApiKey {
 }
 
 impl Server {
+    /// Whether this build sends traces: the feature `otel`.
+    pub const HAS_TRACES: bool = cfg!(feature = "otel");
+
     /// Opens the state and listens.
     ///
     /// # Errors
@@ -48,6 +55,7 @@ impl Server {
     /// When the configuration is invalid, the database cannot be opened, or the address is in use.
     pub async fn start(config: ServerConfig) -> Result<Self> {
         let listen = config.listen;
+        let identity = config.tls.as_ref().map(TlsIdentity::new).transpose()?.map(Arc::new);
         let service = Service::open(config).await?;
         let cannot = |error: std::io::Error| {
             let (kind, why) = match error.kind() {
@@ -64,11 +72,25 @@ impl Server {
         let sweeping = sweep(Arc::clone(&service));
         let stopped = stop.clone();
         service.tasks.spawn(async move { stopped.run_until_cancelled(sweeping).await });
-        let (router, stopped) = (router(&service), stop.clone());
-        let serving = tokio::spawn(async move {
-            axum::serve(listener, router).with_graceful_shutdown(async move { stopped.cancelled().await }).await
-        });
-        Ok(Self { address, service, stop, serving })
+        let (router, identity_shown) = (router(&service), identity.clone());
+        let listening = Listening { listener, router, identity: identity_shown, service: Arc::clone(&service) };
+        let serving = tokio::spawn(listening.serve(stop.clone()));
+        Ok(Self { address, service, identity, stop, serving })
+    }
+
+    /// Checks that a service can start with a configuration: its certificate, and its database. Serves nothing, ends no
+    /// session and changes nothing. Returns the steps by which a start would change the tables of the database.
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::start`], except for the address.
+    pub async fn check(config: &ServerConfig) -> Result<Vec<&'static str>> {
+        config.check()?;
+        config.tls.as_ref().map(TlsIdentity::new).transpose()?;
+        match &config.database {
+            Some(url) => Database::check(url).await,
+            None => Database::check_in(&config.state).await,
+        }
     }
 
     /// Returns the address, with the port that the system chose for port 0.
@@ -80,7 +102,8 @@ impl Server {
     /// Returns the URL for clients.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        let scheme = if self.identity.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
     }
 
     /// Creates the first key of the service, an administrator's. Returns `None` if there are keys already.
@@ -106,12 +129,22 @@ impl Server {
         Ok(NewApiKey { id: row.id, key })
     }
 
-    /// Uses another configuration from now on. The address, the directory and the database stay as they are.
+    /// Uses another configuration from now on, and reads the certificate again. The address, the directory and the
+    /// database stay as they are, and a service without TLS stays without.
     ///
     /// # Errors
     ///
-    /// When the configuration is invalid; the previous one is used then.
+    /// When the configuration or the certificate is invalid; the previous ones are used then.
     pub fn reload(&self, config: ServerConfig) -> Result<()> {
+        config.check()?;
+        match (&self.identity, &config.tls) {
+            (Some(identity), Some(files)) => identity.replace(files)?,
+            (None, None) => {}
+            _ => {
+                let sentence = "`tls` cannot be added or removed while the service runs";
+                return Err(Error::new(ErrorKind::Unsupported, sentence).hint("start the service again"));
+            }
+        }
         self.service.reload(config)
     }
 
@@ -140,20 +173,18 @@ impl Server {
                 Ok(())
             }
         };
-        self.service.events.settle().await;
+        match self.service.events.settle().await {
+            Ok(()) => self.service.database.forget_writer(&self.service.writer).await?,
+            Err(error) => tracing::error!(%error, events = self.service.events.waiting(), "events are lost"),
+        }
+        self.service.traces.end().await;
         self.service.database.close().await;
         ended
     }
 }
 
-fn finished(ended: Result<std::io::Result<()>, tokio::task::JoinError>) -> Result<()> {
-    match ended {
-        Ok(Ok(())) => Ok(()),
-        ended => {
-            tracing::error!(?ended, "the server can no longer listen");
-            Err(Error::new(ErrorKind::Io, "the server can no longer listen"))
-        }
-    }
+fn finished(ended: Result<(), tokio::task::JoinError>) -> Result<()> {
+    ended.map_err(|failed| Error::new(ErrorKind::Io, "the server can no longer listen").with_source(failed))
 }
 
 /// Returns all routes.
@@ -171,7 +202,8 @@ fn router(service: &Arc<Service>) -> Router {
     sandboxd::translating(routes)
         .layer(DefaultBodyLimit::max(BODY_BYTES))
         .layer(middleware::from_fn_with_state(e2b::EnvdGate::new(service), e2b::divert))
-        .layer(middleware::from_fn(operations::with_request_id))
+        .layer(middleware::from_fn_with_state(Arc::clone(service), operations::within_deadlines))
+        .layer(middleware::from_fn_with_state(Arc::clone(service), operations::with_request_id))
         .layer(middleware::from_fn(operations::told_of_unread_bodies))
         .with_state(Arc::clone(service))
 }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    path::Path,
     sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
@@ -13,11 +14,13 @@ use crate::{
     api_error::ApiError,
     approvals::ApprovalDesk,
     clock::Moment,
-    database::{Database, KeyRow},
+    database::{Database, EventWriter, KeyRow},
     events::{CallRecorder, EventLog},
-    identity::{Principal, Rates, Role, ServiceSecret, TrustedKeys, new_key},
+    identity::{Principal, Rates, Role, ServiceSecret, TrustedKeys, new_id, new_key},
+    operations::Metrics,
     sandboxd::Runs,
     sessions::LiveSession,
+    traces::Traces,
 };
 
 /// The state of a running service.
@@ -27,9 +30,15 @@ pub(crate) struct Service {
     pub(crate) database: Database,
     pub(crate) secret: ServiceSecret,
     pub(crate) trusted: TrustedKeys,
-    pub(crate) rates: Rates,
+    rates: RwLock<Arc<Rates>>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) traces: Traces,
+    /// The id of this process as a writer of events.
+    pub(crate) writer: String,
     pub(crate) events: Arc<EventLog>,
     pub(crate) approvals: Arc<ApprovalDesk>,
+    /// The id of the directory with the files of sessions: processes with the same one share them.
+    pub(crate) place: String,
     /// The sandboxes, whose records other processes on this machine share.
     pub(crate) sandboxes: UserSessions,
     /// The sessions that this process has opened.
@@ -45,6 +54,7 @@ impl Service {
     /// Opens the state that the configuration names.
     pub(crate) async fn open(config: ServerConfig) -> Result<Arc<Self>> {
         config.check()?;
+        let traces = Traces::to(config.otlp_endpoint.as_deref())?;
         let state = std::path::absolute(&config.state).unwrap_or_else(|_| config.state.clone());
         tokio::fs::create_dir_all(&state).await.map_err(|error| {
             workden::Error::new(workden::ErrorKind::Io, "cannot create the directory of the service")
@@ -55,16 +65,22 @@ impl Service {
             Some(url) => Database::open(url).await?,
             None => Database::in_directory(&state).await?,
         };
+        let place = place_of(&state).await?;
         let secret = database.setting_or("secret", &ServiceSecret::random()?).await?;
-        let events = EventLog::new();
+        let (metrics, writer) = (Arc::new(Metrics::new()), new_id()?);
+        let events = EventLog::new(Arc::clone(&metrics));
         let tasks = TaskTracker::new();
-        tasks.spawn(Arc::clone(&events).write_to(database.clone()));
+        tasks.spawn(Arc::clone(&events).write_to(database.clone(), EventWriter::new(writer.clone())));
         Ok(Arc::new(Self {
-            rates: Rates::per_second(config.requests_per_second),
+            rates: RwLock::new(Arc::new(Rates::per_second(config.requests_per_second))),
+            metrics,
+            traces,
+            writer,
             approvals: Arc::new(ApprovalDesk::new(database.clone(), &config)),
             sandboxes: UserSessions::at(&state, HostEnvironment::from_process()),
             config: RwLock::new(Arc::new(config)),
             database,
+            place,
             secret: ServiceSecret::new(secret),
             trusted: TrustedKeys::default(),
             events,
@@ -80,9 +96,19 @@ impl Service {
         Arc::clone(&self.config.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Returns the rates of tenants.
+    pub(crate) fn rates(&self) -> Arc<Rates> {
+        Arc::clone(&self.rates.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Uses another configuration from now on. The address and the database stay.
     pub(crate) fn reload(&self, config: ServerConfig) -> Result<()> {
         config.check()?;
+        if config.requests_per_second != self.config().requests_per_second {
+            let rates = Arc::new(Rates::per_second(config.requests_per_second));
+            *self.rates.write().unwrap_or_else(PoisonError::into_inner) = rates;
+        }
+        self.approvals.wait_for(config.approval_time());
         *self.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
         Ok(())
     }
@@ -131,6 +157,22 @@ impl Service {
     pub(crate) fn drop_live(&self, id: &str) -> Option<Arc<LiveSession>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner).remove(id)
     }
+}
+
+/// Returns the id of a directory, which its first process writes.
+async fn place_of(state: &Path) -> Result<String> {
+    let file = state.join("place");
+    let failed = |error| {
+        workden::Error::new(workden::ErrorKind::Io, "cannot use the directory of the service")
+            .hint("name a directory that you own: `--state DIR`")
+            .with_source(error)
+    };
+    let (id, own) = (new_id()?, state.join(format!("place-{}", std::process::id())));
+    tokio::fs::write(&own, &id).await.map_err(failed)?;
+    // A link, so that of two processes that start at a time one writes, and none reads half.
+    let _ = tokio::fs::hard_link(&own, &file).await;
+    tokio::fs::remove_file(&own).await.map_err(failed)?;
+    tokio::fs::read_to_string(&file).await.map_err(failed)
 }
 
 /// The result of a route.

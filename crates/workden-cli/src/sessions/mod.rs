@@ -1,5 +1,6 @@
 //! `workden sessions`: named sandboxes that outlive the command.
 
+mod at_service;
 mod copy;
 mod exec;
 mod files;
@@ -13,11 +14,13 @@ use std::{path::PathBuf, process::ExitCode, time::Duration};
 use clap::{Args, Subcommand, ValueEnum};
 use workden::{SessionId, SessionKind, sessions::Pruning};
 
+use at_service::ServiceArguments;
+
 use crate::{
     cluster::ClusterArguments,
     command_options::{CommandOptions, EnvironmentOption, TimeoutOption},
     containers::{ContainerArguments, Net},
-    failure::Failure,
+    failure::{Failure, request},
     hosted::DaytonaArguments,
     typed,
     user_sessions::user_sessions,
@@ -33,6 +36,7 @@ Examples:
   workden sessions release --all
   workden sessions prune --idle 1h
   workden sessions open team --sandbox kubernetes --image debian:12
+  workden sessions list --remote http://127.0.0.1:8420     those of a service; also exec and release
 
 A session ends when it is released, or after its idle time without a connection. `run`, `tool` and `mcp` use one with \
 --session ID, and leave it running. Records of sessions are in $XDG_STATE_HOME/workden, or in ~/.local/state/workden; \
@@ -53,6 +57,8 @@ pub(crate) enum SessionsCommand {
         /// Print one JSON document instead.
         #[arg(long)]
         json: bool,
+        #[command(flatten)]
+        service: ServiceArguments,
     },
     /// Create a session, or report that it exists.
     Open(Box<OpenArguments>),
@@ -71,7 +77,7 @@ pub(crate) enum SessionsCommand {
         #[arg(value_name = "WORD")]
         words: Vec<String>,
     },
-    /// End sessions. Their files stay, unless --purge is given.
+    /// End sessions. Their files stay, unless --purge is given. At a service they are paused then.
     #[command(visible_aliases = ["rm", "close", "stop"])]
     Release {
         /// The sessions.
@@ -83,6 +89,8 @@ pub(crate) enum SessionsCommand {
         /// Remove their files too, except in a directory that --root named.
         #[arg(long)]
         purge: bool,
+        #[command(flatten)]
+        service: ServiceArguments,
     },
     /// End unused sessions, and remove what dead ones left behind.
     Prune {
@@ -128,6 +136,8 @@ pub(crate) struct OpenArguments {
 pub(crate) struct ExecArguments {
     /// The session.
     id: SessionId,
+    #[command(flatten)]
+    service: ServiceArguments,
     #[command(flatten)]
     time: TimeoutOption,
     #[command(flatten)]
@@ -186,14 +196,20 @@ pub(crate) fn run(command: &SessionsCommand) -> Result<ExitCode, Failure> {
     let runtime = runtime.map_err(Failure::Machine)?;
     let done = runtime.block_on(async {
         match command {
-            SessionsCommand::List { json } => list::run(*json).await,
+            SessionsCommand::List { json, service } => match service.sessions().map_err(request)? {
+                Some(sessions) => at_service::list(&sessions, *json).await,
+                None => list::run(*json).await,
+            },
             SessionsCommand::Open(arguments) => open::run(arguments).await,
             SessionsCommand::Exec(_) => Ok(()),
             SessionsCommand::Files { id, words } => files::run(id, words).await,
-            SessionsCommand::Release { ids, all, purge } => {
+            SessionsCommand::Release { ids, all, purge, service } => {
                 let which = if *all { release::Which::All } else { release::Which::Named(ids) };
                 let files = if *purge { release::Files::Remove } else { release::Files::Keep };
-                release::run(which, files).await
+                match service.sessions().map_err(request)? {
+                    Some(sessions) => at_service::release(&sessions, which, files).await,
+                    None => release::run(which, files).await,
+                }
             }
             SessionsCommand::Prune { idle, dry_run } => {
                 let doing = if *dry_run { Pruning::Look } else { Pruning::Remove };

@@ -66,7 +66,7 @@ impl WorkspaceArguments {
         if let Some(approvals) = self.approvals(config.map(|(config, _)| config), asked) {
             builder = builder.approvals(approvals);
         }
-        if log > Level::Off {
+        if log >= Level::Info {
             builder = builder.audit(Arc::new(CallLog));
         }
         let workspace = builder.build().map_err(request)?;

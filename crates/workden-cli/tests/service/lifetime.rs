@@ -68,3 +68,55 @@ async fn a_session_ends_when_its_time_is_over_or_pauses() {
     let left = std::fs::read_dir(state.path().join("workspaces")).unwrap().count();
     assert_eq!(left, 0, "files of deleted sessions are removed");
 }
+
+#[tokio::test]
+async fn files_stay_for_a_time_after_their_session_if_the_configuration_says_so() {
+    let state = tempfile::tempdir().unwrap();
+    let config = state.path().join("serve.toml");
+    let keep = |seconds: u32| std::fs::write(&config, format!("workspace_ttl_seconds = {seconds}\n")).unwrap();
+    keep(3600);
+    let served = Served::start(state.path(), &["--config", config.to_str().unwrap()]);
+    let admin = served.admin();
+    let (back, _) = admin.session(json!({ "name": "back", "idle_seconds": 1 })).await;
+    admin.put(&back, "kept", "yes").await;
+    until("its end", || async { admin.get(&back).await.1["state"] == "paused" }).await;
+    assert!(admin.get(&back).await.1["kept_until"].is_string());
+    assert_eq!(admin.post(&format!("{back}/resume"), json!({})).await.0, StatusCode::OK);
+    assert_eq!(admin.get(&back).await.1["kept_until"], Value::Null);
+    assert_eq!(admin.run(&back, "cat kept").await.1, "yes");
+    // Deleting means deleting.
+    assert_eq!(admin.delete(&back).await, StatusCode::NO_CONTENT);
+    assert_eq!(admin.get(&back).await.0, StatusCode::NOT_FOUND);
+    keep(1);
+    served.signal("HUP");
+    until("the configuration", || async { served.log().iter().any(|line| line.contains("again")) }).await;
+    let (short, _) = admin.session(json!({})).await;
+    admin.put(&short, "kept", "yes").await;
+    assert_eq!(admin.post(&format!("{short}/pause"), json!({})).await.0, StatusCode::OK);
+    until("the end of its files", || async { admin.get(&short).await.0 == StatusCode::NOT_FOUND }).await;
+    assert_eq!(std::fs::read_dir(state.path().join("workspaces")).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn an_ending_service_answers_the_calls_in_progress_and_the_next_one_has_its_sessions() {
+    let state = tempfile::tempdir().unwrap();
+    let served = Served::start(state.path(), &[]);
+    let (key, admin) = (served.key.clone(), served.admin());
+    let (session, _) = admin.session(json!({})).await;
+    let (_, job) = admin.post(&format!("{session}/jobs"), json!({ "command": "echo begun; sleep 1000" })).await;
+    let commands = format!("{session}/commands");
+    let call = admin.post(&commands, json!({ "command": "touch started; sleep 2; echo answered" }));
+    let end = async {
+        until("the call", || async { admin.run(&session, "ls").await.1.contains("started") }).await;
+        served.signal("TERM");
+    };
+    let ((status, answer), ()) = tokio::join!(call, end);
+    assert_eq!((status, &answer["output"]), (StatusCode::OK, &json!("answered\n")), "{answer}");
+    let refused = || async { reqwest::get(format!("{}/healthz", served.url)).await.is_err() };
+    until("the end", refused).await;
+    let next = Served::start(state.path(), &[]);
+    let admin = next.with_key(&key);
+    let (_, jobs) = admin.get(&format!("{session}/jobs")).await;
+    assert_eq!((&jobs[0]["id"], &jobs[0]["running"]), (&job["id"], &json!(true)), "{jobs}");
+    assert_eq!(admin.delete(&session).await, StatusCode::NO_CONTENT);
+}

@@ -3,15 +3,25 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
 mod approvals;
+mod audit;
+mod database;
+mod faults;
 mod files;
 mod keys;
 mod lifetime;
 mod mcp;
+mod metrics;
 mod ports;
 mod processes;
+mod reload;
 mod remote;
+mod secrecy;
 mod served;
+mod slow_clients;
+mod tls;
+mod traces;
 mod trees;
+mod unit;
 mod watching;
 
 #[expect(dead_code, reason = "other tests use the rest")]

@@ -30,7 +30,10 @@ async fn say(caller: &Caller<'_>, path: &str, session: Option<&str>, message: &V
 
 impl<'a> McpClient<'a> {
     async fn connect(caller: &'a Caller<'a>, session: &str) -> Self {
-        let path = format!("{session}/mcp");
+        Self::connect_at(caller, format!("{session}/mcp")).await
+    }
+
+    async fn connect_at(caller: &'a Caller<'a>, path: String) -> Self {
         let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
         } });
@@ -105,4 +108,24 @@ async fn no_key_joins_the_mcp_session_of_another() {
     let end = agent.request(Method::DELETE, &client.path).header("mcp-session-id", &client.session);
     assert_eq!(end.send().await.unwrap().status(), StatusCode::NO_CONTENT);
     assert_eq!(say(&agent, &client.path, Some(&client.session), &list).await.0, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn an_address_and_a_key_are_all_that_an_agent_needs() {
+    let (_state, served) = Served::new();
+    let admin = served.admin();
+    let agent = McpClient::connect_at(&admin, "/v1/mcp".to_owned()).await;
+    agent.call("write_file", json!({ "path": "note", "content": "kept" })).await;
+    let (_, session) = admin.get("/v1/sessions/agent").await;
+    assert_eq!(session["state"], "running", "{session}");
+    let id = format!("/v1/sessions/{}", text(&session["id"]));
+    assert_eq!(admin.run(&id, "cat note").await.1, "kept");
+    // Its files are there again after a pause.
+    assert_eq!(admin.post(&format!("{id}/pause"), json!({})).await.0, StatusCode::OK);
+    let again = McpClient::connect_at(&admin, "/v1/mcp".to_owned()).await;
+    let read = again.call("read_file", json!({ "path": "note" })).await;
+    assert!(read.to_string().contains("kept"), "{read}");
+    // The token of a session has its session, and makes none.
+    let token = text(&admin.post("/v1/sessions", json!({})).await.1["token"]);
+    assert_eq!(served.with_key(&token).post("/v1/mcp", json!({})).await.0, StatusCode::FORBIDDEN);
 }

@@ -11,8 +11,9 @@ use tokio_tungstenite::{
 
 use crate::served::{PATIENCE, Served, text, until};
 
-async fn attach(served: &Served, path: &str) -> WebSocketStream<TcpStream> {
-    let address = served.url.strip_prefix("http://").unwrap();
+/// Attaches to a process.
+pub(crate) async fn attach(served: &Served, path: &str) -> WebSocketStream<TcpStream> {
+    let address = served.address();
     let stream = TcpStream::connect(address).await.unwrap();
     let mut request = format!("ws://{address}{path}").into_client_request().unwrap();
     request.headers_mut().insert("authorization", format!("Bearer {}", served.key).parse().unwrap());

@@ -132,3 +132,32 @@ async fn commands_and_tools_work_in_a_service_from_the_command_line() {
         assert!(code != Some(0) && said.contains(expected), "{words:?}: {code:?} {said}");
     }
 }
+
+#[tokio::test]
+async fn sessions_of_a_service_are_listed_used_and_ended_from_the_command_line() {
+    let (_state, served) = Served::new();
+    let url = served.url.clone();
+    let remote = |words: &[&str]| {
+        let command = &words[..1];
+        workden(&served, &[&["sessions"], command, &["--remote", &url], &words[1..]].concat())
+    };
+    assert_eq!(remote(&["list"]).0, Some(0));
+    for name in ["mine", "other"] {
+        served.admin().session(json!({ "name": name })).await;
+    }
+    let (code, table) = remote(&["list"]);
+    assert!(code == Some(0) && table.contains("mine") && table.contains("running"), "{table}");
+    let (_, listed) = remote(&["list", "--json"]);
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed.as_array().unwrap().len(), 2, "{listed}");
+    assert_eq!(remote(&["exec", "mine", "--", "sh", "-c", "pwd; exit 3"]), (Some(3), "/workspace\n".to_owned()));
+    let (code, said) = remote(&["exec", "none", "--", "true"]);
+    assert!(code != Some(0) && said.contains("session `none` not found at the service"), "{said}");
+    assert_eq!(served.admin().get("/v1/sessions/none").await.0, StatusCode::NOT_FOUND, "exec creates nothing");
+    assert_eq!(remote(&["release", "mine"]), (Some(0), "paused mine\n".to_owned()));
+    assert_eq!(served.admin().get("/v1/sessions/mine").await.1["state"], "paused");
+    assert_eq!(remote(&["release", "mine", "other", "--purge"]).1, "deleted mine\ndeleted other\n");
+    let (code, said) = remote(&["release", "mine"]);
+    assert!(code != Some(0) && said.contains("not found"), "{said}");
+    assert_eq!(served.admin().get("/v1/sessions").await.1["sessions"], json!([]));
+}

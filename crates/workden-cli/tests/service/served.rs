@@ -4,13 +4,15 @@ use std::{
     io::{BufRead, BufReader, Write},
     path::Path,
     process::{Child, Command, Stdio},
-    sync::mpsc,
+    sync::{Arc, Mutex, mpsc},
     time::{Duration, Instant},
 };
 
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::database;
 
 /// How long anything may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -21,40 +23,87 @@ pub(crate) struct Served {
     pub(crate) url: String,
     pub(crate) key: String,
     client: Client,
+    lines: Arc<Mutex<Vec<String>>>,
 }
 
 impl Served {
     /// Starts a service in a directory; a new one prints its first key.
     pub(crate) fn start(state: &Path, more: &[&str]) -> Self {
-        let mut program = Command::new(env!("CARGO_BIN_EXE_workden"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--state"])
-            .arg(state)
-            .args(more)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let (sender, lines) = mpsc::channel();
+        Self::start_with(state, more, &[])
+    }
+
+    /// Starts a service in a directory, with variables.
+    pub(crate) fn start_with(state: &Path, more: &[&str], variables: &[(&str, &str)]) -> Self {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_workden"));
+        program.args(["serve", "--listen", "127.0.0.1:0", "--state"]).arg(state).args(database::arguments(state));
+        Self::run(program.args(more).envs(variables.iter().copied()))
+    }
+
+    /// Starts a service by a command, and waits until it has said everything.
+    pub(crate) fn run(command: &mut Command) -> Self {
+        Self::until_line(command, |line| line == "Read the API, also in a browser:")
+    }
+
+    /// Starts a service that tells its address only.
+    pub(crate) fn quiet(command: &mut Command) -> Self {
+        Self::until_line(command, |line| line.starts_with("workden: serving "))
+    }
+
+    fn until_line(command: &mut Command, is_last: impl Fn(&str) -> bool) -> Self {
+        let mut program = command.stderr(Stdio::piped()).spawn().unwrap();
+        let (sender, told) = mpsc::channel();
         let errors = BufReader::new(program.stderr.take().unwrap());
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&lines);
         std::thread::spawn(move || {
             for line in errors.lines().map_while(Result::ok) {
                 let _ = writeln!(std::io::stderr(), "{line}");
+                kept.lock().unwrap().push(line.clone());
                 let _ = sender.send(line);
             }
         });
         let (mut url, mut key) = (String::new(), String::new());
         loop {
-            let line = lines.recv_timeout(PATIENCE).unwrap();
+            let line = told.recv_timeout(PATIENCE).unwrap();
             if let Some(found) = line.strip_prefix("workden: serving ") {
                 url = found.to_owned();
             }
             if let Some(found) = line.strip_prefix("workden: your key, shown once: ") {
                 key = found.to_owned();
             }
-            if line == "Describe the API:" {
+            if is_last(&line) {
                 break;
             }
         }
-        Self { program, url, key, client: Client::new() }
+        Self { program, url, key, client: Client::new(), lines }
+    }
+
+    /// Returns what it has written to standard error.
+    pub(crate) fn log(&self) -> Vec<String> {
+        self.lines.lock().unwrap().clone()
+    }
+
+    /// Returns the address without `http://`.
+    pub(crate) fn address(&self) -> &str {
+        self.url.split_once("://").unwrap().1
+    }
+
+    /// Returns the number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.program.id()
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, name: &str) {
+        let status = Command::new("kill").arg(format!("-{name}")).arg(self.id().to_string()).status();
+        assert!(status.unwrap().success());
+    }
+
+    /// Ends it as an operator does, and returns its log.
+    pub(crate) fn end(mut self) -> Vec<String> {
+        self.signal("TERM");
+        assert!(self.program.wait().unwrap().success());
+        self.log()
     }
 
     /// Starts a service in a new directory.

@@ -149,13 +149,13 @@ impl ServiceApi {
         timeout(CALL_TIME, connect).await.unwrap_or_else(|_| Err(late()))
     }
 
-    async fn json<A: for<'a> Deserialize<'a>>(&self, method: Method, path: &str, body: Bytes) -> Result<A> {
+    pub(super) async fn json<A: for<'a> Deserialize<'a>>(&self, method: Method, path: &str, body: Bytes) -> Result<A> {
         let answer = self.call(method, path, body).await?;
         serde_json::from_slice(&answer).map_err(|error| strange("it is not valid JSON").with_source(error))
     }
 
     /// Makes a call, and returns the body of its answer.
-    async fn call(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes> {
+    pub(super) async fn call(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes> {
         let address = self.address(&self.url, path)?;
         timeout(CALL_TIME, self.send(method, &address, body)).await.unwrap_or_else(|_| Err(late()))
     }

@@ -20,9 +20,11 @@
 mod api;
 mod builder;
 mod remote_session;
+mod sessions;
 
 pub use builder::ServiceSandboxBuilder;
 use remote_session::RemoteSession;
+pub use sessions::{ServiceSession, ServiceSessions};
 
 use crate::{delegate, reconnecting::ReconnectingSandbox};
 

@@ -108,6 +108,12 @@ impl Database {
         rows.iter().map(approval).collect::<sqlx::Result<_>>().map_err(&failed)
     }
 
+    /// Returns how many questions wait for an answer.
+    pub(crate) async fn pending_approvals(&self) -> Result<i64> {
+        let row = sqlx::query("SELECT COUNT(*) FROM approvals WHERE state = 'pending'").fetch_one(&self.pool).await;
+        row.and_then(|row| row.try_get(0)).map_err(failed("cannot count the approvals"))
+    }
+
     /// Answers a pending question. Returns whether it was still pending: only the first answer counts.
     pub(crate) async fn answer_approval(
         &self,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::{Row, any::AnyRow};
+use sqlx::{AnyConnection, Connection, Row, any::AnyRow};
 use workden::Result;
 
 use super::{Database, failed};
@@ -19,6 +19,20 @@ pub(crate) struct NewEvent {
     pub(crate) actor: String,
     /// JSON.
     pub(crate) data: String,
+}
+
+/// Who records events: one for each process of the service.
+#[derive(Clone, Debug)]
+pub(crate) struct EventWriter {
+    pub(crate) id: String,
+    /// How many events it has recorded.
+    written: i64,
+}
+
+impl EventWriter {
+    pub(crate) fn new(id: String) -> Self {
+        Self { id, written: 0 }
+    }
 }
 
 /// A row of `events`.
@@ -45,19 +59,43 @@ fn event(row: &AnyRow) -> sqlx::Result<EventRow> {
 
 impl Database {
     /// Records events in one transaction. Raising the session's counter locks its row, so that numbers become visible
-    /// in their order, whichever process records.
-    pub(crate) async fn add_events(&self, events: &[NewEvent]) -> Result<()> {
+    /// in their order, whichever process records. A batch whose answer was lost may be recorded again: the writer's row
+    /// says that it is there.
+    pub(crate) async fn add_events(&self, writer: &mut EventWriter, events: &[NewEvent]) -> Result<()> {
+        let mut connection = self.pool.acquire().await.map_err(failed("cannot record events"))?;
+        let recorded = self.record_events(&mut connection, writer, events).await;
+        if recorded.is_err() {
+            // SQLite ends a transaction itself when the disk is full, and the connection would not know of it.
+            connection.close_on_drop();
+        }
+        recorded
+    }
+
+    async fn record_events(
+        &self,
+        connection: &mut AnyConnection,
+        writer: &mut EventWriter,
+        events: &[NewEvent],
+    ) -> Result<()> {
         let failed = failed("cannot record events");
         let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
         for event in events {
             *counts.entry(&event.session).or_default() += 1;
         }
         let mut transaction = match self.is_postgres {
-            true => self.pool.begin().await,
+            true => connection.begin().await,
             // A transaction that starts by reading may find that another one has written meanwhile.
-            false => self.pool.begin_with("BEGIN IMMEDIATE").await,
+            false => connection.begin_with("BEGIN IMMEDIATE").await,
         }
         .map_err(&failed)?;
+        let written = writer.written.saturating_add(i64::try_from(events.len()).unwrap_or(i64::MAX));
+        let claim = "INSERT INTO event_writers (id, written) VALUES ($1, $2) ON CONFLICT (id) \
+                     DO UPDATE SET written = $2 WHERE event_writers.written = $3";
+        let claim = sqlx::query(claim).bind(&writer.id).bind(written).bind(writer.written);
+        if claim.execute(&mut *transaction).await.map_err(&failed)?.rows_affected() == 0 {
+            writer.written = written;
+            return Ok(());
+        }
         // Sessions in order, so that two processes never wait for each other.
         let mut next: BTreeMap<&str, i64> = BTreeMap::new();
         for (session, count) in counts {
@@ -76,7 +114,15 @@ impl Database {
             let insert = insert.bind(event.kind).bind(&event.actor).bind(&event.data);
             insert.execute(&mut *transaction).await.map_err(&failed)?;
         }
-        transaction.commit().await.map_err(&failed)
+        transaction.commit().await.map_err(&failed)?;
+        writer.written = written;
+        Ok(())
+    }
+
+    /// Forgets a writer that records nothing any more.
+    pub(crate) async fn forget_writer(&self, id: &str) -> Result<()> {
+        let delete = sqlx::query("DELETE FROM event_writers WHERE id = $1").bind(id);
+        delete.execute(&self.pool).await.map(drop).map_err(failed("cannot forget a writer of events"))
     }
 
     /// Returns events of a session after a number, oldest first.

@@ -1,14 +1,43 @@
 //! The tables, step by step. A step that has run is never changed: a later one changes its tables.
+//!
+//! The database remembers steps by their names, and those that it does not know are run in the order of this file.
+
+use std::collections::BTreeSet;
 
 use sqlx::Row;
 use workden::{Error, ErrorKind, Result};
 
 use super::{Database, failed};
+use crate::clock::Moment;
 
-/// The steps, in order. Each is a list of statements.
-const STEPS: &[&[&str]] = &[TABLES, PUBLISHED_PORTS];
+/// A change of the tables.
+struct Step {
+    /// Never changed: the database remembers it.
+    name: &'static str,
+    statements: &'static [&'static str],
+}
 
-const TABLES: &[&str] = &[
+/// All steps, in order.
+const STEPS: &[Step] = &[
+    Step { name: "first tables", statements: FIRST_TABLES },
+    // Which events of a process are stored, so that a batch whose answer was lost is not stored twice.
+    Step {
+        name: "event writers",
+        statements: &["CREATE TABLE event_writers (id TEXT PRIMARY KEY, written BIGINT NOT NULL)"],
+    },
+    Step { name: "kept files", statements: &["ALTER TABLE sessions ADD COLUMN kept_until BIGINT NOT NULL DEFAULT 0"] },
+    // On which machine the files of a session are.
+    Step { name: "places", statements: &["ALTER TABLE sessions ADD COLUMN place TEXT NOT NULL DEFAULT ''"] },
+    // Port 0 stands for all.
+    Step {
+        name: "published ports",
+        statements: &[
+            "CREATE TABLE published_ports (session TEXT NOT NULL, port BIGINT NOT NULL, PRIMARY KEY (session, port))",
+        ],
+    },
+];
+
+const FIRST_TABLES: &[&str] = &[
     "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE tenants (id TEXT PRIMARY KEY, quotas TEXT NOT NULL, policy TEXT NOT NULL, created_at BIGINT NOT NULL)",
     "CREATE TABLE keys (id TEXT PRIMARY KEY, tenant TEXT NOT NULL, role TEXT NOT NULL, label TEXT NOT NULL, \
@@ -30,12 +59,16 @@ const TABLES: &[&str] = &[
     "CREATE INDEX events_by_tenant ON events (tenant, at)",
 ];
 
-/// Port 0 stands for all.
-const PUBLISHED_PORTS: &[&str] =
-    &["CREATE TABLE published_ports (session TEXT NOT NULL, port BIGINT NOT NULL, PRIMARY KEY (session, port))"];
+/// Whether the changes of steps stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Changes {
+    Stay,
+    /// They are made and taken back, to see that they can be made.
+    Tried,
+}
 
-/// Runs the steps that have not run yet.
-pub(super) async fn run(database: &Database) -> Result<()> {
+/// Runs the steps that have not run yet, and returns their names.
+pub(super) async fn run(database: &Database, changes: Changes) -> Result<Vec<&'static str>> {
     let failed = failed("cannot bring the tables of the database up to date");
     // Two processes may start at a time: the statement that takes the lock waits for the other one.
     let mut transaction = match database.is_postgres {
@@ -46,22 +79,27 @@ pub(super) async fn run(database: &Database) -> Result<()> {
     if database.is_postgres {
         sqlx::query("SELECT pg_advisory_xact_lock(7203861)").execute(&mut *transaction).await.map_err(&failed)?;
     }
-    let table = "CREATE TABLE IF NOT EXISTS migrations (step BIGINT PRIMARY KEY)";
+    let table = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at BIGINT NOT NULL)";
     sqlx::query(table).execute(&mut *transaction).await.map_err(&failed)?;
-    let counted = sqlx::query("SELECT COUNT(*) FROM migrations").fetch_one(&mut *transaction).await.map_err(&failed)?;
-    let done: i64 = counted.try_get(0).map_err(&failed)?;
-    let done = usize::try_from(done).unwrap_or(usize::MAX);
-    if done > STEPS.len() {
+    let rows = sqlx::query("SELECT name FROM migrations").fetch_all(&mut *transaction).await.map_err(&failed)?;
+    let done = rows.iter().map(|row| row.try_get("name")).collect::<sqlx::Result<BTreeSet<String>>>();
+    let done = done.map_err(&failed)?;
+    if done.iter().any(|name| STEPS.iter().all(|step| step.name != name)) {
         return Err(Error::new(ErrorKind::Unsupported, "the database was made by a newer version of workden")
             .hint("start that version, or name another database"));
     }
-    for (index, step) in STEPS.iter().enumerate().skip(done) {
-        for statement in *step {
+    let due = || STEPS.iter().filter(|step| !done.contains(step.name));
+    for step in due() {
+        for statement in step.statements {
             sqlx::query(*statement).execute(&mut *transaction).await.map_err(&failed)?;
         }
-        let number = i64::try_from(index).unwrap_or(i64::MAX);
-        let insert = sqlx::query("INSERT INTO migrations (step) VALUES ($1)").bind(number);
-        insert.execute(&mut *transaction).await.map_err(&failed)?;
+        let insert = sqlx::query("INSERT INTO migrations (name, at) VALUES ($1, $2)");
+        insert.bind(step.name).bind(Moment::now().0).execute(&mut *transaction).await.map_err(&failed)?;
     }
-    transaction.commit().await.map_err(&failed)
+    match changes {
+        Changes::Stay => transaction.commit().await,
+        Changes::Tried => transaction.rollback().await,
+    }
+    .map_err(&failed)?;
+    Ok(due().map(|step| step.name).collect())
 }

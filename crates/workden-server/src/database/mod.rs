@@ -14,13 +14,16 @@ mod tenants;
 use std::{path::Path, sync::Once, time::Duration};
 
 pub(crate) use approvals::{ApprovalRow, ApprovalState};
-pub(crate) use events::{EventRow, NewEvent};
+pub(crate) use events::{EventRow, EventWriter, NewEvent};
 pub(crate) use keys::KeyRow;
+use migrations::Changes;
 pub(crate) use sessions::{SessionQuery, SessionRow};
 use sqlx::{AnyPool, any::AnyPoolOptions};
 pub(crate) use tenants::TenantRow;
 use workden::{Error, ErrorKind, Result};
 
+/// The file of SQLite.
+const FILE: &str = "workden.sqlite";
 /// Connections of one process; SQLite has one writer at a time.
 const CONNECTIONS: u32 = 8;
 /// How long a call waits for a connection.
@@ -36,11 +39,35 @@ pub(crate) struct Database {
 impl Database {
     /// Opens the SQLite file in the directory of the service, and creates it if it is missing.
     pub(crate) async fn in_directory(directory: &Path) -> Result<Self> {
-        Self::open(&format!("sqlite://{}?mode=rwc", directory.join("workden.sqlite").display())).await
+        Self::open(&format!("sqlite://{}?mode=rwc", directory.join(FILE).display())).await
+    }
+
+    /// Checks that the database in a directory can be opened, if there is one, and returns the steps that would change
+    /// its tables.
+    pub(crate) async fn check_in(directory: &Path) -> Result<Vec<&'static str>> {
+        let file = directory.join(FILE);
+        if file.exists() { Self::check(&format!("sqlite://{}", file.display())).await } else { Ok(Vec::new()) }
+    }
+
+    /// Checks that a database can be opened, and returns the steps that would change its tables.
+    pub(crate) async fn check(url: &str) -> Result<Vec<&'static str>> {
+        let database = Self::connect(url).await?;
+        let steps = migrations::run(&database, Changes::Tried).await;
+        database.close().await;
+        steps
     }
 
     /// Connects to a database by its URL, and brings its tables up to date.
     pub(crate) async fn open(url: &str) -> Result<Self> {
+        let database = Self::connect(url).await?;
+        for step in migrations::run(&database, Changes::Stay).await? {
+            tracing::info!(step, "changed the tables of the database");
+        }
+        Ok(database)
+    }
+
+    /// Connects to a database by its URL, and changes nothing.
+    async fn connect(url: &str) -> Result<Self> {
         static DRIVERS: Once = Once::new();
         DRIVERS.call_once(sqlx::any::install_default_drivers);
         let is_postgres = url.starts_with("postgres://") || url.starts_with("postgresql://");
@@ -64,9 +91,7 @@ impl Database {
             })
         });
         let pool = options.connect(url).await.map_err(failed("cannot open the database"))?;
-        let database = Self { pool, is_postgres };
-        migrations::run(&database).await?;
-        Ok(database)
+        Ok(Self { pool, is_postgres })
     }
 
     /// Checks that the database answers.
@@ -84,11 +109,31 @@ impl Database {
 fn failed(what: &'static str) -> impl Fn(sqlx::Error) -> Error {
     move |error| {
         let kind = match &error {
-            sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) | sqlx::Error::PoolClosed => ErrorKind::Unreachable,
-            sqlx::Error::Database(told) if told.message().contains("full") => ErrorKind::NoSpace,
+            sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => {
+                ErrorKind::Unreachable
+            }
+            sqlx::Error::Database(told) => kind_of(told.code().as_deref().unwrap_or_default()),
             _ => ErrorKind::Io,
         };
-        Error::new(kind, what).with_source(error)
+        let error = Error::new(kind, what).with_source(error);
+        match kind {
+            ErrorKind::Unreachable => error.hint("the database does not answer now; retry"),
+            ErrorKind::NoSpace => error.hint("free space where the database is, and retry"),
+            _ => error,
+        }
+    }
+}
+
+/// Returns the kind of error for a code of Postgres or SQLite.
+fn kind_of(code: &str) -> ErrorKind {
+    match code {
+        // Postgres: connections lost or refused, it stops or starts, it has no more connections.
+        "57P01" | "57P02" | "57P03" | "53300" => ErrorKind::Unreachable,
+        _ if code.starts_with("08") => ErrorKind::Unreachable,
+        // SQLite: busy, also after all waiting.
+        "5" | "261" | "517" => ErrorKind::Unreachable,
+        "53100" | "13" => ErrorKind::NoSpace,
+        _ => ErrorKind::Io,
     }
 }
 

@@ -26,6 +26,10 @@ pub(crate) struct SessionRow {
     pub(crate) idle_ms: i64,
     /// When it ends, used or not.
     pub(crate) ends_at: Moment,
+    /// When the files of a paused session go. `None`: when it is deleted.
+    pub(crate) kept_until: Option<Moment>,
+    /// Which directory of a service has its files; empty if they are in its sandbox, which is reached from everywhere.
+    pub(crate) place: String,
 }
 
 /// Which sessions to list.
@@ -41,7 +45,13 @@ pub(crate) struct SessionQuery {
     pub(crate) limit: i64,
 }
 
-const COLUMNS: &str = "id, tenant, name, runtime, state, spec, labels, created_at, used_at, idle_ms, ends_at";
+const COLUMNS: &str = "id, tenant, name, runtime, state, spec, labels, created_at, used_at, idle_ms, ends_at, kept_until, \
+                       place";
+
+/// What stands in `kept_until` for files that stay until their session is deleted.
+const FOR_EVER: Moment = Moment(0);
+/// What stands there for files that go now: those of a session that is being deleted.
+const NO_LONGER: Moment = Moment(1);
 
 fn session(row: &AnyRow) -> sqlx::Result<SessionRow> {
     Ok(SessionRow {
@@ -56,6 +66,8 @@ fn session(row: &AnyRow) -> sqlx::Result<SessionRow> {
         used_at: Moment(row.try_get("used_at")?),
         idle_ms: row.try_get("idle_ms")?,
         ends_at: Moment(row.try_get("ends_at")?),
+        kept_until: Some(Moment(row.try_get("kept_until")?)).filter(|until| *until != FOR_EVER),
+        place: row.try_get("place")?,
     })
 }
 
@@ -65,11 +77,11 @@ impl Database {
         // One statement counts and inserts. SQLite has one writer; in Postgres two processes may exceed the limit by
         // one each, which a quota can bear and a lock on the tenant would cost every creation.
         let insert = "INSERT INTO sessions (id, tenant, name, runtime, state, spec, labels, created_at, used_at, \
-                      idle_ms, ends_at, claimed_until) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10, 0 \
+                      idle_ms, ends_at, place, claimed_until) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10, $12, 0 \
                       WHERE (SELECT COUNT(*) FROM sessions WHERE tenant = $2 AND state = 'running') < $11";
         let insert = sqlx::query(insert).bind(&new.id).bind(&new.tenant).bind(&new.name).bind(&new.runtime);
         let insert = insert.bind(&new.state).bind(&new.spec).bind(&new.labels).bind(new.created_at.0);
-        let insert = insert.bind(new.idle_ms).bind(new.ends_at.0).bind(most);
+        let insert = insert.bind(new.idle_ms).bind(new.ends_at.0).bind(most).bind(&new.place);
         match insert.execute(&self.pool).await {
             Ok(done) if done.rows_affected() == 0 => {
                 Err(Error::new(ErrorKind::Busy, format!("the limit of {most} sessions is reached"))
@@ -136,24 +148,58 @@ impl Database {
         update.execute(&self.pool).await.map(drop).map_err(failed("cannot set the end of the session"))
     }
 
-    /// Moves a session from one state to another. Returns whether it was in the first.
-    pub(crate) async fn move_session(&self, id: &str, from: &str, to: &str) -> Result<bool> {
-        let update = sqlx::query("UPDATE sessions SET state = $1, claimed_until = 0 WHERE id = $2 AND state = $3");
-        let done = update.bind(to).bind(id).bind(from).execute(&self.pool).await;
+    /// Moves a paused session to `running`. Returns whether it was paused.
+    pub(crate) async fn restart_session(&self, id: &str) -> Result<bool> {
+        self.move_session(id, ("paused", "running"), (Moment(0), FOR_EVER)).await
+    }
+
+    /// Pauses a session in a state. Its files stay until then, or until it is deleted. Returns whether it was in the state.
+    pub(crate) async fn pause_session(&self, id: &str, from: &str, kept_until: Option<Moment>) -> Result<bool> {
+        self.move_session(id, (from, "paused"), (Moment(0), kept_until.unwrap_or(FOR_EVER))).await
+    }
+
+    /// Begins to delete a session in a state: it is claimed, and its files are removed next, if need be by another process. Returns
+    /// whether it was in the state.
+    pub(crate) async fn begin_deletion(&self, id: &str, from: &str, claim_until: Moment) -> Result<bool> {
+        self.move_session(id, (from, "ending"), (claim_until, NO_LONGER)).await
+    }
+
+    async fn move_session(
+        &self,
+        id: &str,
+        (from, to): (&str, &str),
+        (claimed_until, kept_until): (Moment, Moment),
+    ) -> Result<bool> {
+        let update = "UPDATE sessions SET state = $1, claimed_until = $2, kept_until = $3 WHERE id = $4 AND state = $5";
+        let update = sqlx::query(update).bind(to).bind(claimed_until.0).bind(kept_until.0).bind(id).bind(from);
+        let done = update.execute(&self.pool).await;
         done.map(|done| done.rows_affected() > 0).map_err(failed("cannot change the state of the session"))
     }
 
-    /// Claims sessions whose time is over: running ones that are idle or have ended, and ones whose end another process
-    /// began and did not finish. Each is returned to one process only, until the claim expires.
-    pub(crate) async fn claim_ended(&self, now: Moment, claim_until: Moment, most: i64) -> Result<Vec<SessionRow>> {
+    /// Starts the idle time of all sessions again: the clock was set, and says nothing about it.
+    pub(crate) async fn restart_idle_times(&self, now: Moment) -> Result<()> {
+        let update = sqlx::query("UPDATE sessions SET used_at = $1 WHERE state = 'running'").bind(now.0);
+        update.execute(&self.pool).await.map(drop).map_err(failed("cannot start the idle times again"))
+    }
+
+    /// Claims sessions whose time is over: running ones that are idle or have ended, paused ones whose files are kept no
+    /// longer, and ones whose end another process began and did not finish, of this place and of none. Each is returned to
+    /// one process only, until the claim expires.
+    pub(crate) async fn claim_ended(
+        &self,
+        place: &str,
+        (now, claim_until): (Moment, Moment),
+        most: i64,
+    ) -> Result<Vec<SessionRow>> {
         let failed = failed("cannot claim sessions that have ended");
+        let is_over = "(state = 'ending' OR (state = 'paused' AND kept_until > 0 AND kept_until < $1) OR \
+                       (state = 'running' AND (ends_at < $1 OR (idle_ms > 0 AND used_at + idle_ms < $1))))";
         let claim = format!(
             "UPDATE sessions SET state = 'ending', claimed_until = $2 WHERE id IN (SELECT id FROM sessions WHERE \
-             claimed_until < $1 AND (state = 'ending' OR (state = 'running' AND (ends_at < $1 OR \
-             (idle_ms > 0 AND used_at + idle_ms < $1)))) ORDER BY ends_at LIMIT $3) AND claimed_until < $1 \
-             RETURNING {COLUMNS}"
+             claimed_until < $1 AND (place = '' OR place = $4) AND {is_over} ORDER BY ends_at LIMIT $3) \
+             AND claimed_until < $1 RETURNING {COLUMNS}"
         );
-        let claim = sqlx::query(sqlx::AssertSqlSafe(claim)).bind(now.0).bind(claim_until.0).bind(most);
+        let claim = sqlx::query(sqlx::AssertSqlSafe(claim)).bind(now.0).bind(claim_until.0).bind(most).bind(place);
         let rows = claim.fetch_all(&self.pool).await.map_err(&failed)?;
         rows.iter().map(session).collect::<sqlx::Result<_>>().map_err(&failed)
     }

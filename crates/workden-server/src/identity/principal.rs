@@ -20,7 +20,7 @@ use super::{
     local_names::is_local,
     secret::{equal, hash, key_id},
 };
-use crate::{api_error::ApiError, database::Database, service::Service};
+use crate::{api_error::ApiError, database::Database, operations::note_caller, service::Service};
 
 /// How long a key that was found valid is not looked up again: a revoked key works for as long elsewhere.
 const TRUST: Duration = Duration::from_secs(2);
@@ -157,7 +157,8 @@ impl Service {
             Some(key) => self.principal(key).await?,
             None => self.anonymous(headers).ok_or_else(ApiError::unauthenticated)?,
         };
-        self.rates.admit(&principal.tenant).map(|()| principal)
+        note_caller(&principal);
+        self.rates().admit(&principal.tenant).map(|()| principal)
     }
 
     /// Returns the owner of a key or of the token of a session.

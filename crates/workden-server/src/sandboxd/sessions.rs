@@ -323,7 +323,7 @@ pub(super) async fn events(
     Query(options): Query<SandboxdOptions>,
 ) -> SandboxdResult<Json<EventSlice>> {
     let row = open_row(&service, &principal, &id).await?;
-    service.events.settle().await;
+    service.events.settle().await?;
     let rows = service.database.events(&row.id, options.after.max(0), MOST).await?;
     let latest_seq = rows.last().map_or(options.after.max(0), |row| row.seq);
     Ok(Json(EventSlice { events: rows.iter().map(EventInfo::of).collect(), latest_seq }))

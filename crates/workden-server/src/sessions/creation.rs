@@ -76,6 +76,8 @@ impl Service {
             used_at: now,
             idle_ms: i64::try_from(idle.as_millis()).unwrap_or(i64::MAX),
             ends_at: now.after(lifetime),
+            kept_until: None,
+            place: if new.spec(&self.config())?.kind.has_own_files() { String::new() } else { self.place.clone() },
         })
     }
 
@@ -106,7 +108,7 @@ impl Service {
         principal.require_tenant()?;
         let row = self.session_row(principal, id).await?;
         let new: NewSession = serde_json::from_str(&row.spec).unwrap_or_default();
-        if self.database.move_session(&row.id, "paused", "running").await? {
+        if self.database.restart_session(&row.id).await? {
             let now = Moment::now();
             let lifetime = Duration::from_secs(new.lifetime_seconds.unwrap_or(self.config().lifetime_seconds));
             self.database.touch_session(&row.id, now).await?;

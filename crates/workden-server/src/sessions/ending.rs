@@ -1,10 +1,11 @@
-//! Ends sessions: with their files, or paused, so that the files stay.
+//! Ends sessions: with their files, or paused, so that the files stay, for as long as the configuration says.
 
 use serde_json::json;
-use workden::{Error, ErrorKind, Result, SessionId};
+use workden::{Error, ErrorKind, Result, SessionId, SessionPlace};
 
-use super::{AtSessionEnd, NewSession};
+use super::{AtSessionEnd, NewSession, sweeper::CLAIM};
 use crate::{
+    clock::Moment,
     database::SessionRow,
     identity::Principal,
     service::{Answer, Service},
@@ -15,13 +16,18 @@ impl Service {
     pub(crate) async fn delete_session(&self, principal: &Principal, id: &str) -> Answer<()> {
         let row = self.session_row(principal, id).await?;
         let recorder = self.recorder(&row.id, &row.tenant, principal);
+        let claim = if self.require_here(&row).is_ok() { Moment::now().after(CLAIM) } else { Moment(0) };
         // Whichever state it is in, only its removal comes next.
         for state in ["running", "paused"] {
-            if self.database.move_session(&row.id, state, "ending").await? {
+            if self.database.begin_deletion(&row.id, state, claim).await? {
                 recorder.tell("session_deleted", &json!({}));
             }
         }
-        Ok(self.end_session(&row).await?)
+        match self.require_here(&row) {
+            Ok(()) => Ok(self.end_session(&row).await?),
+            // The sweeper there goes on.
+            Err(_) => Ok(()),
+        }
     }
 
     /// Pauses a session: its processes end, and its files stay. Returns whether it was running.
@@ -33,8 +39,9 @@ impl Service {
 
     /// Ends the processes of a session, whose files stay. Returns whether it was running.
     pub(crate) async fn close_session(&self, principal: &Principal, row: &SessionRow) -> Answer<bool> {
+        self.require_here(row)?;
         self.refuse_pause(row)?;
-        if !self.database.move_session(&row.id, "running", "paused").await? {
+        if !self.database.pause_session(&row.id, "running", self.kept_until()).await? {
             return Ok(false);
         }
         self.recorder(&row.id, &row.tenant, principal).tell("session_paused", &json!({}));
@@ -45,37 +52,60 @@ impl Service {
     /// Refuses to pause a session whose files are in its sandbox.
     fn refuse_pause(&self, row: &SessionRow) -> Result<()> {
         let id: SessionId = row.id.parse()?;
-        match self.sandboxes.store().record(&id)? {
-            Some(record) if !record.has_directory() => {
-                Err(Error::new(ErrorKind::Unsupported, format!("`pause` is not supported with `{}`", record.kind))
+        let is_in_sandbox = match self.sandboxes.store().record(&id)? {
+            Some(record) => !record.has_directory(),
+            // Started on another machine.
+            None => row.place.is_empty(),
+        };
+        match is_in_sandbox {
+            true => {
+                let sentence = format!("`pause` is not supported with the runtime `{}`", row.runtime);
+                Err(Error::new(ErrorKind::Unsupported, sentence)
                     .hint("its files are in the sandbox: download them, and delete the session"))
             }
-            _ => Ok(()),
+            false => Ok(()),
         }
     }
 
-    /// Ends a session whose time is over, as its request says.
+    /// Ends a session whose time is over, as its request says. Its files stay for a time if the configuration says so.
     pub(super) async fn expire_session(&self, row: &SessionRow) -> Result<()> {
         let new: NewSession = serde_json::from_str(&row.spec).unwrap_or_default();
-        if new.at_end == AtSessionEnd::Pause && self.refuse_pause(row).is_ok() {
+        // One that was paused or is being deleted has had its time.
+        let stays = row.kept_until.is_none() && (new.at_end == AtSessionEnd::Pause || self.kept_until().is_some());
+        if stays && self.refuse_pause(row).is_ok() {
             self.release(row, Files::Stay).await?;
-            self.database.move_session(&row.id, "ending", "paused").await?;
+            self.database.pause_session(&row.id, "ending", self.kept_until()).await?;
             return Ok(());
         }
         self.end_session(row).await
     }
 
+    /// Returns until when the files of a session that ends now stay. `None`: as long as the session does.
+    fn kept_until(&self) -> Option<Moment> {
+        let time = self.config().workspace_ttl();
+        (!time.is_zero()).then(|| Moment::now().after(time))
+    }
+
     /// Ends the sandbox of a session, removes its files, and then its row: a failure is tried again by the sweeper.
     pub(super) async fn end_session(&self, row: &SessionRow) -> Result<()> {
         self.release(row, Files::Go).await?;
-        self.events.settle().await;
+        self.events.settle().await?;
         self.database.remove_session(&row.id).await.map(drop)
     }
 
     async fn release(&self, row: &SessionRow, files: Files) -> Result<()> {
         self.let_go(&row.id);
         let id: SessionId = row.id.parse()?;
-        for manager in &self.sandboxes.managers(&id).await?.all {
+        // A pod may have been started by a process on another machine, which has its record.
+        let managers = match self.sandboxes.store().record(&id)? {
+            None if row.place.is_empty() => {
+                let new: NewSession = serde_json::from_str(&row.spec).unwrap_or_default();
+                let record = self.planned(&id, &new).await.map_err(|error| error.error)?;
+                vec![self.sandboxes.manager(&SessionPlace::of(&record)).await?]
+            }
+            _ => self.sandboxes.managers(&id).await?.all,
+        };
+        for manager in &managers {
             match files {
                 Files::Stay => manager.release(&id).await?,
                 Files::Go => manager.release_with_files(&id).await?,

@@ -167,6 +167,7 @@ impl Service {
         if let Some(live) = self.live(&row.id) {
             return Ok(live);
         }
+        self.require_here(&row)?;
         let (new, id) = (requested(&row)?, row.id.parse()?);
         let (sandboxes, record) = (self.sandboxes.clone(), self.planned(&id, &new).await?);
         let recorder = Arc::new(self.recorder(&row.id, &row.tenant, &service_principal(&row.tenant)));
@@ -180,6 +181,17 @@ impl Service {
         let (processes, watchers) = (Arc::default(), Watchers::default());
         let live = LiveSession { id, tenant, workspace, toolset, endpoints, processes, watchers, in_use, checked_at };
         Ok(self.keep_live(Arc::new(live)))
+    }
+
+    /// Refuses a session whose files are on another machine of the service: here it would start with none.
+    pub(super) fn require_here(&self, row: &SessionRow) -> Result<()> {
+        if row.place.is_empty() || row.place == self.place {
+            return Ok(());
+        }
+        let sentence = format!("session `{}` is on another machine of the service", row.name);
+        Err(Error::new(ErrorKind::Unreachable, sentence).hint(
+            "send its calls there, or use a runtime of Kubernetes, whose sessions are reached from every machine",
+        ))
     }
 
     /// Returns the files of a paused session, read-only and under its policy; `None` if they are not on this machine.
@@ -198,7 +210,7 @@ impl Service {
     }
 
     /// Returns the record of a session as its request says.
-    async fn planned(&self, id: &SessionId, new: &NewSession) -> Answer<SessionRecord> {
+    pub(super) async fn planned(&self, id: &SessionId, new: &NewSession) -> Answer<SessionRecord> {
         let (sessions, id, spec) = (self.sandboxes.clone(), id.clone(), new.spec(&self.config())?);
         let record = tokio::task::spawn_blocking(move || sessions.planned(&id, &spec)).await;
         Ok(record.map_err(|_| Error::new(ErrorKind::Io, "cannot plan the sandbox of the session"))??)

@@ -28,6 +28,9 @@ pub(crate) struct SessionView {
     pub(crate) used_at: Moment,
     /// When it ends, used or not.
     pub(crate) ends_at: Moment,
+    /// When the files of a paused session are removed; absent if only its deletion removes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) kept_until: Option<Moment>,
     /// How long it may be idle; 0 for as long as it lives.
     pub(crate) idle_seconds: u64,
     /// The host name of a port of it, with `PORT` for the number.
@@ -46,6 +49,7 @@ impl SessionView {
             created_at: row.created_at,
             used_at: row.used_at,
             ends_at: row.ends_at,
+            kept_until: row.kept_until,
             idle_seconds: u64::try_from(row.idle_ms).unwrap_or(0) / 1000,
             port_host: format!("PORT-{}.{domain}", row.id),
         }

@@ -8,6 +8,7 @@ use axum::{
     http::StatusCode,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 use workden::SessionId;
@@ -95,6 +96,8 @@ pub(super) async fn create_key(
     let tenant = new.tenant.unwrap_or_else(|| principal.tenant.clone());
     check_tenant(&tenant)?;
     let (row, key) = service.create_key(&tenant, new.role, &new.label).await?;
+    let created = json!({ "key": row.id, "role": row.role, "label": row.label });
+    service.recorder("", &tenant, &principal).tell("key_created", &created);
     Ok((StatusCode::CREATED, Json(CreatedKey { view: KeyView::of(row), key })))
 }
 
@@ -121,7 +124,10 @@ pub(super) async fn revoke_key(
     let revoked = service.database.revoke_key(&id, principal.scope(), Moment::now()).await?;
     service.trusted.clear();
     match revoked {
-        true => Ok(StatusCode::NO_CONTENT),
+        true => {
+            service.recorder("", &principal.tenant, &principal).tell("key_revoked", &json!({ "key": id }));
+            Ok(StatusCode::NO_CONTENT)
+        }
         false => Err(ApiError::not_found(format!("key `{}` not found", id.escape_debug()))),
     }
 }
@@ -195,5 +201,6 @@ pub(super) async fn put_tenant(
         created_at: Moment::now(),
     };
     service.database.put_tenant(&row).await?;
+    service.recorder("", &row.id, &principal).tell("tenant_set", &settings);
     Ok(StatusCode::NO_CONTENT)
 }

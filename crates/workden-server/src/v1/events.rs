@@ -36,6 +36,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
 /// An event.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct EventView {
+    /// Empty for what concerns keys and tenants.
     session: String,
     /// Its number in the session.
     seq: i64,
@@ -77,7 +78,7 @@ pub(super) async fn list(
     Query(window): Query<EventWindow>,
 ) -> Answer<Json<Vec<EventView>>> {
     let row = service.session_row(&principal, &id).await?;
-    service.events.settle().await;
+    service.events.settle().await?;
     let limit = window.limit.unwrap_or(100).clamp(1, PAGE);
     let rows = service.database.events(&row.id, window.after, limit).await?;
     Ok(Json(rows.into_iter().map(EventView::of).collect()))
@@ -133,7 +134,7 @@ pub(super) struct AuditWindow {
     limit: Option<i64>,
 }
 
-/// List what happened in all sessions
+/// List what happened in all sessions, and to keys and tenants
 #[utoipa::path(get, path = "/v1/audit", tag = "events", params(AuditWindow),
     responses((status = 200, description = "Newest first", body = Vec<EventView>)))]
 pub(super) async fn audit(
@@ -142,7 +143,7 @@ pub(super) async fn audit(
     Query(window): Query<AuditWindow>,
 ) -> Answer<Json<Vec<EventView>>> {
     principal.require_tenant()?;
-    service.events.settle().await;
+    service.events.settle().await?;
     let before = window.before.unwrap_or_else(|| Moment::now().after(Duration::from_secs(1)));
     let limit = window.limit.unwrap_or(100).clamp(1, PAGE);
     let rows = service.database.audit(principal.scope(), before, limit).await?;

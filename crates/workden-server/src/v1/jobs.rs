@@ -87,7 +87,10 @@ pub(super) async fn list(
     principal: Principal,
     Path(id): Path<String>,
 ) -> Answer<Json<Vec<JobView>>> {
-    let workspace = service.session(&principal, &id).await?.workspace(&service, &principal);
+    let live = service.session(&principal, &id).await?;
+    // A process that has just started finds the jobs of the one before in the sandbox, and not without it.
+    live.unrecorded().start().await?;
+    let workspace = live.workspace(&service, &principal);
     Ok(Json(workspace.commands()?.jobs().await?.iter().map(JobView::of).collect()))
 }
 

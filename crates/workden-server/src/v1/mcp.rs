@@ -1,4 +1,5 @@
-//! `/v1/sessions/{id}/mcp`: the tools and files of a session for MCP clients, over streamable HTTP.
+//! `/v1/sessions/{id}/mcp`: the tools and files of a session for MCP clients, over streamable HTTP. And `/v1/mcp`, the
+//! same for the session `agent` of a key, so that an address and a key are all that an agent needs.
 
 use std::sync::Arc;
 
@@ -9,15 +10,25 @@ use axum::{
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
+use workden::ErrorKind;
+
 use crate::{
     api_error::ApiErrorBody,
     identity::Principal,
     service::{Answer, Service},
+    sessions::{AtSessionEnd, ExistingName, NewSession},
 };
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
-    OpenApiRouter::new().routes(routes!(post, get, delete))
+    OpenApiRouter::new().routes(routes!(post, get, delete)).routes(routes!(
+        post_to_agent,
+        get_of_agent,
+        delete_of_agent
+    ))
 }
+
+/// The session of `/v1/mcp`.
+const AGENT: &str = "agent";
 
 /// Send a message of MCP
 ///
@@ -70,4 +81,62 @@ pub(super) async fn delete(
     request: Request,
 ) -> Answer<Response> {
     get(State(service), principal, Path(id), request).await
+}
+
+/// Send a message of MCP to the session `agent`
+///
+/// The session is created by the first message, is paused when its time is over, and goes on with the next message.
+#[utoipa::path(post, path = "/v1/mcp", tag = "tools",
+    request_body(content = Object, content_type = "application/json"), responses(
+        (status = 200, description = "The answer", body = String, content_type = "text/event-stream"),
+        (status = 202, description = "A notification was taken"),
+        (status = 403, description = "The token of a session has a session", body = ApiErrorBody),
+    ))]
+pub(super) async fn post_to_agent(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    request: Request,
+) -> Answer<Response> {
+    let id = agent(&service, &principal).await?;
+    post(State(service), principal, Path(id), request).await
+}
+
+/// Listen for messages of MCP from the session `agent`
+#[utoipa::path(get, path = "/v1/mcp", tag = "tools",
+    responses((status = 200, description = "Messages", body = String, content_type = "text/event-stream")))]
+pub(super) async fn get_of_agent(
+    State(service): State<Arc<Service>>,
+    principal: Principal,
+    request: Request,
+) -> Answer<Response> {
+    let id = agent(&service, &principal).await?;
+    get(State(service), principal, Path(id), request).await
+}
+
+/// End a session of MCP with the session `agent`
+#[utoipa::path(delete, path = "/v1/mcp", tag = "tools", responses((status = 204, description = "It is ended")))]
+pub(super) async fn delete_of_agent(
+    service: State<Arc<Service>>,
+    principal: Principal,
+    request: Request,
+) -> Answer<Response> {
+    get_of_agent(service, principal, request).await
+}
+
+/// Returns the id of the session `agent` of the caller's tenant, which runs.
+async fn agent(service: &Arc<Service>, principal: &Principal) -> Answer<String> {
+    principal.require_tenant()?;
+    match service.database.session_named(&principal.tenant, AGENT).await? {
+        Some(row) if row.state == "running" => return Ok(row.id),
+        Some(row) if row.state == "paused" => return Ok(service.resume_session(principal, &row.id).await?.id),
+        Some(_) | None => {}
+    }
+    let (name, if_exists, at_end) = (Some(AGENT.to_owned()), ExistingName::Attach, AtSessionEnd::Pause);
+    let new = NewSession { name, if_exists, at_end, ..NewSession::default() };
+    match service.create_session(principal, new).await {
+        Ok((row, _)) => Ok(row.id),
+        // Another message created it at the same time.
+        Err(error) if error.error.kind() == ErrorKind::Conflict => Ok(service.session_row(principal, AGENT).await?.id),
+        Err(error) => Err(error),
+    }
 }

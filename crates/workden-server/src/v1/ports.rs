@@ -48,7 +48,8 @@ pub(super) struct PortView {
 impl PortView {
     async fn of(service: &Service, row: &SessionRow, port: u16, headers: &HeaderMap) -> Answer<Self> {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let scheme = text("x-forwarded-proto").filter(|scheme| *scheme == "https").unwrap_or("http");
+        let is_secure = service.config().tls.is_some() || text("x-forwarded-proto") == Some("https");
+        let scheme = if is_secure { "https" } else { "http" };
         // The port by which the caller reached this service is that of its host names, too.
         let own_port = text(HOST.as_str()).and_then(|host| host.rsplit_once(':')?.1.parse::<u16>().ok());
         let own_port = own_port.map_or_else(String::new, |port| format!(":{port}"));

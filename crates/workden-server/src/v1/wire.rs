@@ -39,9 +39,9 @@ struct SharedSandbox {
 }
 
 impl SharedSandbox {
-    async fn stored<T>(&self, answer: T) -> T {
-        self.events.settle().await;
-        answer
+    async fn stored<T>(&self, answer: Result<T>) -> Result<T> {
+        let stored = self.events.settle().await;
+        answer.and_then(|answer| stored.map(|()| answer))
     }
 }
 

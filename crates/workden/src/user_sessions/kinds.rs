@@ -71,7 +71,8 @@ impl SessionKind {
     }
 
     /// Whether its files are in the sandbox, and not in a directory of this machine.
-    pub(super) fn has_own_files(self) -> bool {
+    #[must_use]
+    pub fn has_own_files(self) -> bool {
         matches!(self, Self::Kubernetes | Self::Daytona)
     }
 }

@@ -4,6 +4,7 @@
 //! on the daemon has a unique name, and is removed when the test ends.
 
 mod commandline;
+mod compose;
 mod conforming;
 mod covers;
 mod faults;

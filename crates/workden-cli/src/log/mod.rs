@@ -1,13 +1,10 @@
-//! `WORKDEN_LOG`: calls and events as lines on standard error. Without the variable nothing is set up.
+//! `WORKDEN_LOG`: calls and events as lines on standard error. Without the variable only a service logs, its warnings.
 
-use std::{fmt::Write as _, io::Write, path::Path};
+mod events;
 
-use tracing::{
-    Event, Metadata, Subscriber,
-    field::{Field, Visit},
-    span,
-};
+use std::{io::Write, path::Path};
 
+use events::{EventLog, Format};
 use workden_core::{Audit, AuditEvent, AuditOutcome, ErrorKind};
 
 use crate::failure::Failure;
@@ -17,6 +14,8 @@ use crate::failure::Failure;
 pub(crate) enum Level {
     /// Nothing.
     Off,
+    /// What a service could not do.
+    Warn,
     /// Every call on files and every command, with its outcome.
     Info,
     /// Also errors of a keeper.
@@ -29,9 +28,12 @@ impl Level {
         let said = std::env::var_os("WORKDEN_LOG").unwrap_or_default();
         match said.to_str().unwrap_or("?").to_ascii_lowercase().as_str() {
             "" | "off" | "0" => Ok(Self::Off),
+            "warn" => Ok(Self::Warn),
             "info" | "1" => Ok(Self::Info),
             "debug" => Ok(Self::Debug),
-            _ => Err(Failure::Request(format!("invalid WORKDEN_LOG `{}`: use off, info or debug", said.display()))),
+            _ => {
+                Err(Failure::Request(format!("invalid WORKDEN_LOG `{}`: use off, warn, info or debug", said.display())))
+            }
         }
     }
 
@@ -44,58 +46,20 @@ impl Level {
 /// Turns on the level of `WORKDEN_LOG` for the whole process.
 /// Commands that open a workspace report an invalid value.
 pub(crate) fn set_up() {
-    if let Ok(level @ (Level::Info | Level::Debug)) = Level::from_environment() {
-        // Fails only if a subscriber is already set, which then keeps writing.
-        let _ = tracing::subscriber::set_global_default(EventLog(level));
+    if let Ok(level @ (Level::Warn | Level::Info | Level::Debug)) = Level::from_environment() {
+        // A service reports an invalid format.
+        EventLog::start(level, Format::from_environment().unwrap_or(Format::Text));
     }
 }
 
-/// Writes a line for each event of the library, and nothing for spans.
-#[derive(Debug)]
-struct EventLog(Level);
-
-impl Subscriber for EventLog {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        let most = if self.0 == Level::Debug { tracing::Level::DEBUG } else { tracing::Level::INFO };
-        metadata.is_event() && metadata.target().starts_with("workden") && *metadata.level() <= most
+/// Turns on the log of a service, which tells what it could not do unless `WORKDEN_LOG` says otherwise.
+#[cfg(feature = "server")]
+pub(crate) fn set_up_service() -> Result<(), Failure> {
+    let format = Format::from_environment()?;
+    if Level::from_environment()? == Level::Off && std::env::var_os("WORKDEN_LOG").is_none() {
+        EventLog::start(Level::Warn, format);
     }
-
-    fn event(&self, event: &Event<'_>) {
-        let mut line = EventLine::default();
-        event.record(&mut line);
-        let text = format!("workden: {}{}\n", line.message, line.fields);
-        let _ = std::io::stderr().lock().write_all(text.as_bytes());
-    }
-
-    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-        span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
-    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-    fn enter(&self, _: &span::Id) {}
-    fn exit(&self, _: &span::Id) {}
-}
-
-/// The fields of an event, on one line.
-#[derive(Default)]
-struct EventLine {
-    message: String,
-    fields: String,
-}
-
-impl Visit for EventLine {
-    fn record_str(&mut self, field: &Field, value: &str) {
-        self.record_debug(field, &value);
-    }
-
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        let shown = format!("{value:?}").replace('\n', "\\n");
-        let _ = match field.name() {
-            "message" => write!(self.message, "{shown}"),
-            name => write!(self.fields, " {name}={shown}"),
-        };
-    }
+    Ok(())
 }
 
 /// Writes a line for each call.
