@@ -7,6 +7,7 @@ mod commandline;
 mod conforming;
 mod covers;
 mod faults;
+mod gvisor;
 mod nested;
 mod options;
 mod other_numbers;
