@@ -61,7 +61,7 @@ pub(crate) fn test() -> Outcome {
 pub(crate) fn build() -> Outcome {
     match named() {
         Some(_) => Ok(()),
-        None => workspace::succeed(&mut script("build")),
+        None => ["build", "gvisor"].into_iter().try_for_each(|name| workspace::succeed(&mut script(name))),
     }
 }
 

@@ -79,6 +79,7 @@ pub(crate) const DOCKER: &[Need] = &[
     need(Probe::Program("podman"), Source::Debian("podman"), "the other program that speaks Docker's API"),
     need(Probe::Succeeds(BUSYBOX), Source::Debian("busybox-static"), "the image with nothing but a shell"),
     need(Probe::Program("debootstrap"), Source::Debian("debootstrap"), "the image with Python and pip"),
+    need(Probe::Program("runsc"), Source::Debian("runsc"), "sandboxes are tried in gVisor"),
     need(Probe::Program("tar"), Source::Debian("tar"), "images are brought as tar files"),
     need(Probe::Program("bindfs"), Source::Debian("bindfs"), "directories that a daemon numbers differently"),
     need(Probe::Program("ip"), Source::Debian("iproute2"), "the daemon has a bridge of its own"),
@@ -87,8 +88,11 @@ pub(crate) const DOCKER: &[Need] = &[
 ];
 
 /// Requirements of the tests in a cluster.
-pub(crate) const KUBERNETES: &[Need] =
-    &[need(Probe::Program("faketime"), Source::Debian("faketime"), "managers whose clocks differ share a cluster")];
+pub(crate) const KUBERNETES: &[Need] = &[
+    need(Probe::Program("faketime"), Source::Debian("faketime"), "managers whose clocks differ share a cluster"),
+    need(Probe::Program("runsc"), Source::Debian("runsc"), "pods are tried in gVisor"),
+    need(Probe::Program("strip"), Source::Debian("binutils"), "the program `workden` is tried in a pod"),
+];
 
 /// Requirements of `cargo xtask emulated`.
 pub(crate) const EMULATION: &[Need] =

@@ -1,8 +1,9 @@
 //! The Docker daemon: an existing one, or our own with a private socket, state and data.
 //!
-//! Our own runs in a mount namespace, so that its mounts are not visible outside and do not outlive it.
+//! Our own runs in a mount namespace, so that its mounts are not visible outside and do not outlive it. It has gVisor as
+//! a second runtime, `runsc`.
 
-use std::{env, path::Path};
+use std::{env, fs, path::Path};
 
 use super::{
     answers, large_directory,
@@ -15,6 +16,11 @@ use crate::Outcome;
 
 /// The socket of an installed daemon.
 const USUAL: &str = "unix:///var/run/docker.sock";
+
+/// gVisor without virtualisation, which a machine may lack. Debian's version does not know the network namespaces of a
+/// recent kernel, and is given the sockets of the container's namespace; limits are those of its control group.
+const RUNTIMES: &str = r#"{"runtimes": {"runsc": {"path": "runsc",
+    "runtimeArgs": ["--platform=ptrace", "--network=host", "--ignore-cgroups"]}}}"#;
 
 /// A daemon that answers.
 pub(super) struct Daemon {
@@ -58,6 +64,9 @@ fn start(network: &Network) -> Outcome<Daemon> {
     let at = |path: &Path| path.display().to_string();
     let mut command: Vec<String> = ["unshare", "--mount", "--propagation", "slave", "dockerd"].map(Into::into).into();
     command.extend(["--host".to_owned(), host.clone(), "--data-root".to_owned(), at(&data)]);
+    let settings = short.join("settings.json");
+    fs::write(&settings, RUNTIMES).map_err(|error| format!("cannot write {}: {error}", settings.display()))?;
+    command.extend(["--config-file".to_owned(), at(&settings)]);
     command.extend(["--exec-root".to_owned(), at(&short.join("exec"))]);
     command.extend(["--pidfile".to_owned(), at(&short.join("pid"))]);
     command.extend(network.arguments());

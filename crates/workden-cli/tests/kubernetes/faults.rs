@@ -4,14 +4,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use workden_core::{BackendExt, ErrorKind, Expect, Sandbox, VirtualPath, sandbox::ExecuteRequest};
-use workden_sandboxes::{
-    LaunchRequest, Launcher,
-    kubernetes::{Cluster, KubernetesLauncher, KubernetesSandbox, Reach},
-};
+use workden_sandboxes::kubernetes::{Cluster, KubernetesSandbox, Reach};
 
 use crate::{
     faulty_proxy::{Fault, FaultyProxy, Instead},
-    places::{BUSYBOX, apply, kubectl, pod, with_token},
+    impostors::Impostor,
+    places::{BUSYBOX, kubectl, pod, with_token},
 };
 
 fn status(code: u16, reason: &str, retry_after: u64) -> String {
@@ -176,37 +174,13 @@ async fn credentials_that_have_expired_are_named_at_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pod_that_answers_with_garbage_is_an_error_in_time() {
-    let owner = format!("garbage-{}", std::process::id());
-    let launcher = KubernetesLauncher::new(pod(BUSYBOX), &owner).unwrap();
-    let order = LaunchRequest { session: Some("real".parse().unwrap()), ..LaunchRequest::default() };
-    let real = launcher.create(&order).await.unwrap();
-    let uid = |name: &str| kubectl(&["get", "pod", name, "--output", "jsonpath={.metadata.uid}"]);
-    let secret = kubectl(&["get", "secret", &format!("workden-{}", uid(&real.name)), "--output", "jsonpath={.data}"]);
-    // It has the Secret of a keeper, and none of its programs.
-    let name = format!("workden-garbage-{}", std::process::id());
     let endless = "while true; do head -c 100000 /dev/urandom | nc -l -p 27183 >/dev/null; done";
-    apply(
-        &json!({"apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": name, "namespace": "default", "labels": {"workden.dev/owner": owner},
-                "annotations": {"workden.dev/launched": "true"}},
-            "spec": {"terminationGracePeriodSeconds": 0, "containers": [
-                {"name": "workden", "image": BUSYBOX, "command": ["sh", "-c", endless]}]}})
-        .to_string(),
-    );
-    kubectl(&["wait", "pod", &name, "--for=condition=Ready", "--timeout=60s"]);
-    apply(
-        &json!({"apiVersion": "v1", "kind": "Secret", "data": serde_json::from_str::<serde_json::Value>(&secret).unwrap(),
-            "metadata": {"name": format!("workden-{}", uid(&name)), "namespace": "default",
-                "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": name, "uid": uid(&name)}]}})
-        .to_string(),
-    );
-    let found = launcher.find().await.unwrap().into_iter().find(|found| found.name == name).unwrap();
-    let began = Instant::now();
-    let error = launcher.adopt(&found).await.unwrap_err();
+    let spec = json!({"terminationGracePeriodSeconds": 0, "containers": [
+        {"name": "workden", "image": BUSYBOX, "command": ["sh", "-c", endless]}]});
+    let pod = Impostor::create("garbage", &spec).await;
+    kubectl(&["wait", "pod", &pod.name, "--for=condition=Ready", "--timeout=60s"]);
+    let (error, took) = pod.adopt().await;
     assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
     assert!(error.sentence().contains("no TLS with the keeper"), "{error}");
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
-    for name in [&name, &real.name] {
-        launcher.remove(name).await.unwrap();
-    }
+    assert!(took < Duration::from_secs(20), "{took:?}");
 }

@@ -15,6 +15,9 @@ mod escapes;
 mod faults;
 mod faulty_proxy;
 mod gvisor;
+mod impostors;
+mod in_cluster;
+mod lost_nodes;
 mod managers;
 mod permissions;
 mod places;
@@ -28,6 +31,8 @@ mod volumes;
 
 #[path = "../shared/checks.rs"]
 mod checks;
+#[path = "../shared/gvisor_checks.rs"]
+mod gvisor_checks;
 #[expect(dead_code, reason = "other tests use the rest")]
 #[path = "../shared/processes.rs"]
 mod processes;

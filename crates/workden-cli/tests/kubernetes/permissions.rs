@@ -1,8 +1,13 @@
-//! Sandboxes of an account that lacks one permission: the error names what is not permitted, and nothing is left.
+//! Sandboxes and sessions of an account that lacks one permission: the error soon names what is not permitted, and
+//! nothing is left.
+
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tempfile::NamedTempFile;
 use workden_core::{Error, ErrorKind, Sandbox, sandbox::ExecuteRequest};
-use workden_sandboxes::kubernetes::{Cluster, Reach};
+use workden_sandboxes::kubernetes::{Cluster, KubernetesLauncher, Reach};
+use workden_sessions::{ClusterStore, SessionManager};
 
 use crate::{
     places::{BUSYBOX, Namespace, apply, pod, with_token},
@@ -21,6 +26,22 @@ const NEEDED: [(&str, &str); 8] = [
     ("secrets", "get"),
 ];
 
+/// How long an error may take, on a slow machine.
+const SOON: Duration = Duration::from_secs(40);
+
+/// Creates an account without the nth permission. Returns a kubeconfig with its token.
+fn without(nth: usize, account: &str, namespace: &Namespace) -> NamedTempFile {
+    apply(&rights::all_but(nth, account, &namespace.0).to_string());
+    with_token(&namespace.kubectl(&["create", "token", account]))
+}
+
+/// Checks that an error names a permission and what to do about it.
+fn names(error: &Error, resource: &str, verb: &str) {
+    assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{verb} {resource}: {error}");
+    assert!(error.sentence().contains(&format!("cannot {verb} resource \"{resource}\"")), "{verb} {resource}: {error}");
+    assert!(error.hint_text().unwrap().contains("doctor"), "{error}");
+}
+
 async fn used(cluster: Cluster, name: &str) -> Result<String, Error> {
     let sandbox = pod(BUSYBOX).cluster(cluster).pod_name(name).reach(Reach::Exec).build().unwrap();
     let done = sandbox.execute(&ExecuteRequest::shell("echo hi")).await;
@@ -34,18 +55,13 @@ async fn a_sandbox_without_a_permission_says_which() {
     let namespace = Namespace::of("base", "rights", &[]);
     for (nth, (resource, verb)) in PERMISSIONS.iter().enumerate() {
         let account = format!("without-{nth}");
-        apply(&rights::all_but(nth, &account, &namespace.0).to_string());
-        let token = namespace.kubectl(&["create", "token", &account]);
-        let file = with_token(&token);
+        let file = without(nth, &account, &namespace);
         let cluster = Cluster::kubeconfig(file.path()).namespace(&namespace.0);
+        let began = Instant::now();
         let done = used(cluster, &account).await;
+        assert!(began.elapsed() < SOON, "{verb} {resource}: {:?}", began.elapsed());
         if NEEDED.contains(&(*resource, *verb)) {
-            let error = done.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{verb} {resource}: {error}");
-            let named = error.sentence().contains(&format!("cannot {verb} resource"))
-                || error.sentence().contains("the cluster does not permit it");
-            assert!(named, "{verb} {resource}: {error}");
-            assert!(error.hint_text().unwrap().contains("doctor"), "{error}");
+            names(&done.unwrap_err(), resource, verb);
         } else {
             assert_eq!(done.unwrap(), "hi\n", "{verb} {resource}");
         }
@@ -57,5 +73,36 @@ async fn a_sandbox_without_a_permission_says_which() {
         let expected = usize::from((*resource, *verb) == ("pods", "delete"));
         assert_eq!(pods.count(), expected, "{verb} {resource}: {left:#}");
         namespace.kubectl(&["delete", "pods", "--all", "--wait=true"]);
+    }
+}
+
+/// What a manager does with a session from its start to its end, by an account without one permission.
+async fn managed(cluster: Cluster, owner: &str) -> Result<(), Error> {
+    let launcher = KubernetesLauncher::new(pod(BUSYBOX).cluster(cluster), owner)?;
+    let manager = SessionManager::builder(launcher.clone()).store(ClusterStore::new(launcher)).start().await?;
+    let id = "user".parse().unwrap();
+    manager.get_or_create(&id, None).await?;
+    manager.list_stored().await?;
+    // A watch that is refused is known some time after the first list.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    manager.list_stored().await?;
+    manager.release(&id).await.map(drop)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_manager_of_sessions_without_a_permission_says_which() {
+    let namespace = Namespace::of("base", "lease-rights", &[]);
+    for (nth, (resource, verb)) in PERMISSIONS.iter().enumerate() {
+        if *resource != "leases" {
+            continue;
+        }
+        let account = format!("without-{nth}");
+        let file = without(nth, &account, &namespace);
+        let cluster = Cluster::kubeconfig(file.path()).namespace(&namespace.0);
+        let began = Instant::now();
+        let error = managed(cluster, &account).await.expect_err(verb);
+        names(&error, resource, verb);
+        assert!(began.elapsed() < SOON, "{verb} {resource}: {:?}", began.elapsed());
+        namespace.kubectl(&["delete", "pods,leases", "--all", "--wait=true"]);
     }
 }

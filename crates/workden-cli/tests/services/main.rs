@@ -14,6 +14,8 @@ mod packages;
 mod checks;
 #[path = "../shared/counts.rs"]
 mod counts;
+#[path = "../shared/gvisor_checks.rs"]
+mod gvisor_checks;
 #[path = "../shared/processes.rs"]
 mod processes;
 #[path = "../shared/reused_sandboxes.rs"]

@@ -90,6 +90,8 @@ fn start(config: &KeeperConfig, command: &Command) -> Result<StartedCommand> {
         filter: &config.last_filter,
         domain: None,
         oom_preference: OomPreference::Default,
+        // Its processes end with this one, which is PID 1.
+        mark: None,
         reporting: Reporting::EndOnly,
         stack: None,
     };

@@ -18,6 +18,7 @@ use workden_core::{Error, ErrorKind, Result, limits, sandbox::Command};
 
 use super::{
     failure::{broken, gone},
+    mark::{self, CommandMark, FoundBy},
     prepare,
     reapers::{ReaperStart, Reapers},
     records::JobRecords,
@@ -32,6 +33,7 @@ pub(crate) struct Engine {
     pub(super) config: Arc<KeeperConfig>,
     directory: CString,
     pub(super) null: OwnedFd,
+    found_by: FoundBy,
     reapers: Arc<Reapers>,
     running: Mutex<RunningTrees>,
     records: Mutex<JobRecords>,
@@ -63,6 +65,7 @@ impl Engine {
         Ok(Self {
             directory: c_path(&config.directory)?,
             null,
+            found_by: FoundBy::kernel(),
             reapers: Arc::new(Reapers::new(Arc::clone(&config))),
             running: Mutex::default(),
             records: Mutex::new(JobRecords::default()),
@@ -81,15 +84,22 @@ impl Engine {
         if terminal == Terminal::Controlling {
             environment.entry("TERM").or_insert("xterm-256color");
         }
+        let mark = match self.found_by {
+            FoundBy::Descent => None,
+            FoundBy::Mark => Some(CommandMark::random()?),
+        };
+        if let Some(mark) = &mark {
+            environment.insert(mark::NAME, mark.value());
+        }
         let program = prepare::program(spec.command, &environment)?;
         let named = spec.directory.map(c_path).transpose()?;
         let directory: &CStr = named.as_deref().unwrap_or(&self.directory);
         let starting = starting::begin().await;
         let mut running = self.running();
         running.may_start()?;
-        let started = self.reapers.start(ReaperStart { program, directory, streams, terminal });
+        let started = self.reapers.start(ReaperStart { program, directory, streams, terminal, mark: mark.as_ref() });
         let (link, reaper) = started.map_err(|why| broken("start a process", why))?;
-        let tree = ProcessTree::follow(link, reaper, Arc::clone(&self.reapers), starting)
+        let tree = ProcessTree::follow(link, reaper, mark, Arc::clone(&self.reapers), starting)
             .map_err(|error| broken("watch a socket", Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
         tracing::debug!(reaper = reaper.as_raw_pid(), "command started");
         running.trees.push(Arc::downgrade(&tree));
@@ -119,7 +129,7 @@ impl Engine {
         for tree in trees {
             tree.end(EndMode::Immediate).await;
         }
-        self.reapers.sweep(None).await;
+        self.reapers.sweep().await;
     }
 
     /// Reaps children that have ended, in a process that has only those of commands.

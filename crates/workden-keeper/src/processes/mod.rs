@@ -9,6 +9,7 @@ pub(crate) mod failure;
 mod jobs;
 pub(crate) mod limits_hit;
 mod log;
+mod mark;
 mod output;
 mod pipes;
 pub(crate) mod prepare;

@@ -17,9 +17,10 @@ use rustix::{
     process::{Pid, Signal, WaitOptions, kill_process, waitpid},
 };
 
+use super::mark::CommandMark;
 use crate::{
     config::{Children, KeeperConfig},
-    reaper::{self, Reporting, SpawnPlan, Terminal, descendants},
+    reaper::{self, Reporting, SpawnPlan, Terminal, descendants, marked},
     sys::{BorrowedStack, ExecImage, ExecProgram},
 };
 
@@ -35,6 +36,7 @@ pub(crate) struct ReaperStart<'a> {
     pub(crate) directory: &'a CStr,
     pub(crate) streams: [BorrowedFd<'a>; 3],
     pub(crate) terminal: Terminal,
+    pub(crate) mark: Option<&'a CommandMark>,
 }
 
 /// The reapers that this process has forked and not reaped.
@@ -77,6 +79,7 @@ impl Reapers {
             filter: &self.config.last_filter,
             domain: self.config.domain.as_ref().map(AsFd::as_fd),
             oom_preference: self.config.oom_preference,
+            mark: start.mark.map(|mark| mark.variable().as_bytes()),
             reporting: Reporting::StartAndEnd,
             stack: Some(&mut self.stack.lock().unwrap_or_else(PoisonError::into_inner)),
         };
@@ -125,20 +128,36 @@ impl Reapers {
         }
     }
 
-    /// Kills and reaps the strays that dead reapers have left. With `dying`, also waits for the end of that reaper,
-    /// which was just killed. Gives up on processes that cannot be killed.
-    pub(crate) async fn sweep(&self, dying: Option<Pid>) {
-        if self.config.children == Children::OthersToo {
-            if let Some(reaper) = dying {
-                self.reap(reaper).await;
-            }
-            return;
+    /// Kills and reaps the strays that dead reapers have left. Gives up on processes that cannot be killed.
+    pub(crate) async fn sweep(&self) {
+        if self.config.children == Children::CommandsOnly {
+            self.kill_repeatedly(None, || self.kill_strays()).await;
         }
+    }
+
+    /// Kills and reaps what a reaper has left that was just killed, and waits for its own end.
+    pub(crate) async fn sweep_after(&self, dying: Pid, mark: Option<&CommandMark>) {
+        match (mark, self.config.children) {
+            // Strays may be of other commands here.
+            (Some(mark), _) => {
+                let mut room = vec![0; ROOM];
+                let mark = mark.variable().as_bytes();
+                let signals = [Signal::STOP, Signal::KILL];
+                self.kill_repeatedly(None, || marked::signal_all(mark, None, &mut room, &signals)).await;
+                self.reap(dying).await;
+            }
+            (None, Children::CommandsOnly) => self.kill_repeatedly(Some(dying), || self.kill_strays()).await,
+            (None, Children::OthersToo) => self.reap(dying).await,
+        }
+    }
+
+    /// Kills until nothing is left to kill and a dying reaper is reaped.
+    async fn kill_repeatedly(&self, dying: Option<Pid>, mut kill: impl FnMut() -> usize) {
         for _ in 0..SWEEPS {
             self.reap_all();
             let lives = dying.is_some_and(|reaper| self.alive().contains(&reaper.as_raw_pid()));
             // Also while the reaper lives: a stray that traces it keeps it from ending.
-            if self.kill_strays() == 0 && !lives {
+            if kill() == 0 && !lives {
                 return;
             }
             tokio::time::sleep(SWEEP_AGAIN).await;

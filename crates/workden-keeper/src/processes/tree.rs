@@ -13,7 +13,7 @@ use rustix::{
 use tokio::{io::unix::AsyncFd, sync::watch, time::timeout};
 use workden_core::{limits, sandbox::Ended};
 
-use super::{reapers::Reapers, starting::Starting};
+use super::{mark::CommandMark, reapers::Reapers, starting::Starting};
 use crate::{
     reaper::message::{REPORT_BYTES, ReaperOrder, ReaperReport, StartStage},
     sys,
@@ -27,6 +27,7 @@ const REAPER_TIME: Duration = Duration::from_secs(2);
 pub(crate) struct ProcessTree {
     link: AsyncFd<OwnedFd>,
     reaper: Pid,
+    mark: Option<CommandMark>,
     reapers: Arc<Reapers>,
     state: watch::Sender<TreeState>,
 }
@@ -58,10 +59,11 @@ impl ProcessTree {
     pub(crate) fn follow(
         link: OwnedFd,
         reaper: Pid,
+        mark: Option<CommandMark>,
         reapers: Arc<Reapers>,
         starting: Starting,
     ) -> std::io::Result<Arc<Self>> {
-        let tree = Arc::new(Self { link: sys::watched(link)?, reaper, reapers, state: watch::Sender::default() });
+        let tree = Arc::new(Self { link: sys::watched(link)?, reaper, mark, reapers, state: watch::Sender::default() });
         let followed = Arc::clone(&tree);
         tokio::spawn(async move { followed.listen(starting).await });
         Ok(tree)
@@ -89,7 +91,7 @@ impl ProcessTree {
         drop(starting);
         tracing::warn!(reaper = self.reaper.as_raw_pid(), "reaper was killed: its processes are swept");
         self.reapers.signal(self.reaper, Signal::KILL);
-        self.reapers.sweep(Some(self.reaper)).await;
+        self.reapers.sweep_after(self.reaper, self.mark.as_ref()).await;
         self.state.send_modify(|state| {
             state.ended = state.ended.or(Some(Ended::Signalled(Signal::KILL.as_raw())));
             state.gone = true;

@@ -13,36 +13,57 @@ use rustix::{
     process::{Pid, Signal, kill_process},
 };
 
-/// Fills `room` with the ids of all descendants of this process, children before grandchildren, and returns their
-/// number. Ids beyond its length are left for the next call.
-pub(crate) fn list(room: &mut [i32]) -> usize {
-    let mut found = 0;
-    let add = |room: &mut [i32], found: &mut usize, pid: i32| {
-        if let Some(place) = room.get_mut(*found) {
-            *place = pid;
-            *found += 1;
-        }
-    };
-    children(None, &mut |pid| add(room, &mut found, pid));
-    let mut looked_at = 0;
-    while looked_at < found {
-        let parent = room.get(looked_at).copied();
-        children(parent, &mut |pid| add(room, &mut found, pid));
-        looked_at += 1;
-    }
-    found
+/// Signals all descendants of this process that fit into `room`, and returns their number. Ids beyond its length are
+/// left for the next call.
+pub(crate) fn signal_all(room: &mut [i32], signals: &[Signal]) -> usize {
+    let mut found = Found::none(room);
+    found.add_descendants();
+    signal(found.pids(), signals)
 }
 
-/// Signals all descendants of this process that fit into `room`, and returns their number.
-pub(crate) fn signal_all(room: &mut [i32], signals: &[Signal]) -> usize {
-    let found = list(room);
-    for pid in room.iter().take(found).filter_map(|&pid| Pid::from_raw(pid)) {
+/// Signals processes, and returns their number.
+pub(super) fn signal(pids: &[i32], signals: &[Signal]) -> usize {
+    for pid in pids.iter().filter_map(|&pid| Pid::from_raw(pid)) {
         for &signal in signals {
             // The process may have exited.
             let _ = kill_process(pid, signal);
         }
     }
-    found
+    pids.len()
+}
+
+/// Ids of processes, in space that exists already.
+pub(super) struct Found<'a> {
+    room: &'a mut [i32],
+    count: usize,
+}
+
+impl<'a> Found<'a> {
+    pub(super) fn none(room: &'a mut [i32]) -> Self {
+        Self { room, count: 0 }
+    }
+
+    pub(super) fn pids(&self) -> &[i32] {
+        self.room.get(..self.count).unwrap_or_default()
+    }
+
+    /// Adds a process, if there is space.
+    pub(super) fn add(&mut self, pid: i32) {
+        if let Some(place) = self.room.get_mut(self.count) {
+            *place = pid;
+            self.count += 1;
+        }
+    }
+
+    /// Adds all descendants of this process, children before grandchildren.
+    fn add_descendants(&mut self) {
+        children(None, &mut |pid| self.add(pid));
+        let mut looked_at = 0;
+        while let Some(&parent) = self.pids().get(looked_at) {
+            children(Some(parent), &mut |pid| self.add(pid));
+            looked_at += 1;
+        }
+    }
 }
 
 /// Calls `each` with the children of a process, or of this one, for each of its threads.
@@ -152,8 +173,9 @@ mod tests {
             children(Some(shell_pid), &mut |pid| found.push(pid));
         }
         let mut room = [0; 64];
-        let all = list(&mut room);
-        assert!(found.iter().chain([&shell_pid]).all(|pid| room[..all].contains(pid)), "{found:?} in {room:?}");
+        let mut all = Found::none(&mut room);
+        all.add_descendants();
+        assert!(found.iter().chain([&shell_pid]).all(|pid| all.pids().contains(pid)), "{found:?} in {:?}", all.pids());
         for pid in found {
             let pid = rustix::process::Pid::from_raw(pid).unwrap();
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();

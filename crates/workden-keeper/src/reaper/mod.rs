@@ -6,6 +6,7 @@
 
 pub(crate) mod command;
 pub(crate) mod descendants;
+pub(crate) mod marked;
 pub(crate) mod message;
 mod plan;
 mod reap_loop;
@@ -38,7 +39,7 @@ static NO_GROUP: CgroupJoin = CgroupJoin::None;
 pub(crate) fn start(mut plan: SpawnPlan<'_>, room: &mut [i32]) -> Result<Pid, Errno> {
     sys::fork_into(&ForkInto::Here, move || {
         close_but(&plan, None);
-        let link = plan.link;
+        let (link, mark) = (plan.link, plan.mark);
         let (children, leader) = match become_subreaper().and_then(|children| Ok((children, start_command(&mut plan)?)))
         {
             Ok(started) => started,
@@ -54,7 +55,7 @@ pub(crate) fn start(mut plan: SpawnPlan<'_>, room: &mut [i32]) -> Result<Pid, Er
         close_but(&plan, Some(children.as_fd()));
         // Dropping would free memory, which takes a lock.
         std::mem::forget(plan);
-        Reaper::new(link, &children, leader, room).run();
+        Reaper::new(link, &children, leader, mark, room).run();
         sys::exit_now(0)
     })
 }
@@ -72,7 +73,7 @@ fn start_command(plan: &mut SpawnPlan<'_>) -> Result<Pid, Errno> {
 
 /// Makes this process a subreaper. Returns a descriptor that becomes readable when a child changes.
 fn become_subreaper() -> Result<OwnedFd, Errno> {
-    // Both fail only on kernels without them; killing a tree is less reliable then.
+    // Both fail only on kernels without them. Without subreapers the command has a mark.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     sys::child_signals()

@@ -32,6 +32,8 @@ pub(crate) struct SpawnPlan<'a> {
     pub(crate) domain: Option<BorrowedFd<'a>>,
     /// Which processes the kernel kills first when memory runs out.
     pub(crate) oom_preference: OomPreference,
+    /// The variable by which the processes of the command are found where the kernel has no child subreapers.
+    pub(crate) mark: Option<&'a [u8]>,
     /// Which reports are sent.
     pub(crate) reporting: Reporting,
     /// The stack on which the command starts; each reaper has its own copy.

@@ -14,12 +14,14 @@ use rustix::{
 use workden_core::limits;
 
 use super::{
-    descendants,
+    descendants, marked,
     message::{ReaperOrder, ReaperReport},
 };
 
 /// The interval at which remaining processes are killed again.
 const KILL_AGAIN: Duration = Duration::from_millis(5);
+/// The interval at which processes that are not children are looked for again: their end is not reported.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// A reaper with its command.
 pub(super) struct Reaper<'a> {
@@ -27,12 +29,14 @@ pub(super) struct Reaper<'a> {
     children: &'a OwnedFd,
     /// The command's process, until it is reaped.
     leader: Option<Pid>,
+    /// The variable by which its processes are found where the kernel has no child subreapers.
+    mark: Option<&'a [u8]>,
     /// When `TERM` turns into `KILL`.
     kill_at: Option<Instant>,
     room: &'a mut [i32],
 }
 
-/// Whether there are descendants.
+/// Whether there are processes of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Remaining {
     Something,
@@ -40,17 +44,25 @@ enum Remaining {
 }
 
 impl<'a> Reaper<'a> {
-    pub(super) fn new(link: BorrowedFd<'a>, children: &'a OwnedFd, leader: Pid, room: &'a mut [i32]) -> Self {
-        Self { link, children, leader: Some(leader), kill_at: None, room }
+    pub(super) fn new(
+        link: BorrowedFd<'a>,
+        children: &'a OwnedFd,
+        leader: Pid,
+        mark: Option<&'a [u8]>,
+        room: &'a mut [i32],
+    ) -> Self {
+        Self { link, children, leader: Some(leader), mark, kill_at: None, room }
     }
 
     /// Reaps, reports and follows orders until no process is left.
     pub(super) fn run(&mut self) {
         while self.reap() == Remaining::Something {
-            let wait = self.kill_at.map(|at| at.saturating_duration_since(Instant::now()));
-            if wait == Some(Duration::ZERO) {
+            let until_kill = self.kill_at.map(|at| at.saturating_duration_since(Instant::now()));
+            if until_kill == Some(Duration::ZERO) {
                 return self.kill_all();
             }
+            let until_look = (self.mark.is_some() && self.leader.is_none()).then_some(LOOK_AGAIN);
+            let wait = until_kill.into_iter().chain(until_look).min();
             let mut watched = [PollFd::new(&self.link, PollFlags::IN), PollFd::new(self.children, PollFlags::IN)];
             let _ = poll(&mut watched, wait.map(timespec).as_ref());
             let asked = !watched[0].revents().is_empty();
@@ -85,7 +97,7 @@ impl<'a> Reaper<'a> {
         }
     }
 
-    /// Stops all descendants and kills them, repeatedly, until none is left.
+    /// Stops all processes of the command and kills them, repeatedly, until none is left.
     fn kill_all(&mut self) {
         loop {
             self.freeze();
@@ -102,7 +114,7 @@ impl<'a> Reaper<'a> {
         }
     }
 
-    /// Stops all descendants until no new ones appear: a process that forks faster than it is killed has to be
+    /// Stops all processes of the command until no new ones appear: a process that forks faster than it is killed has to be
     /// stopped first.
     fn freeze(&mut self) {
         let mut before = 0;
@@ -115,9 +127,12 @@ impl<'a> Reaper<'a> {
         }
     }
 
-    /// Signals all descendants, and returns their number.
+    /// Signals all processes of the command, and returns their number.
     fn signal_all(&mut self, signals: &[Signal]) -> usize {
-        descendants::signal_all(self.room, signals)
+        match self.mark {
+            None => descendants::signal_all(self.room, signals),
+            Some(mark) => marked::signal_all(mark, self.leader, self.room, signals),
+        }
     }
 
     /// Reaps children that have ended, and reports.
@@ -131,16 +146,17 @@ impl<'a> Reaper<'a> {
                         ended = Some(status.as_raw());
                     }
                 }
-                Ok(None) => {
+                Err(Errno::INTR) => {}
+                // No child is left, nor a process that has detached itself.
+                Err(_) if !self.mark.is_some_and(marked::is_any_left) => {
+                    self.report(ended.map_or(ReaperReport::Empty, ReaperReport::EndedWhole));
+                    return Remaining::Nothing;
+                }
+                Ok(None) | Err(_) => {
                     if let Some(status) = ended {
                         self.report(ReaperReport::Ended(status));
                     }
                     return Remaining::Something;
-                }
-                Err(Errno::INTR) => {}
-                Err(_) => {
-                    self.report(ended.map_or(ReaperReport::Empty, ReaperReport::EndedWhole));
-                    return Remaining::Nothing;
                 }
             }
         }

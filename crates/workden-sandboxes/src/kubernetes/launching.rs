@@ -11,9 +11,10 @@ use workden_wire::{Launch, LaunchTarget, Lifetime, PROTOCOL, PodAccess, TokenHas
 
 use super::{
     access::Access,
+    channel_stream::ChannelStream,
     cluster::Cluster,
     errors,
-    exec_stream::{self, ExecStream},
+    exec_stream::{self, line},
     plan,
 };
 use crate::container_keepers::{ContainerKeepers, KeeperFile};
@@ -75,7 +76,7 @@ pub(super) async fn launch(
 }
 
 /// Streams the keeper into a pod, and connects to it.
-async fn install(pods: &Api<Pod>, keepers: &ContainerKeepers, name: &str) -> Result<ExecStream> {
+async fn install(pods: &Api<Pod>, keepers: &ContainerKeepers, name: &str) -> Result<ChannelStream> {
     let keepers = keepers.read_all().await?;
     let mut stream = exec_stream::run(pods, name, &plan::installation_words(&keepers)).await?;
     match send_keeper(&mut stream, &keepers).await {
@@ -88,14 +89,14 @@ async fn install(pods: &Api<Pod>, keepers: &ContainerKeepers, name: &str) -> Res
 }
 
 /// Sends the keeper for the machine that the program in the pod names.
-async fn send_keeper(stream: &mut ExecStream, keepers: &[KeeperFile]) -> std::result::Result<(), String> {
+async fn send_keeper(stream: &mut ChannelStream, keepers: &[KeeperFile]) -> std::result::Result<(), String> {
     let broken = |error: std::io::Error| error.kind().to_string();
-    let machine = stream.line().await.map_err(broken)?;
+    let machine = line(stream).await.map_err(broken)?;
     let keeper = keepers.iter().find(|keeper| keeper.machine() == machine);
     let keeper = keeper.ok_or_else(|| format!("no keeper for the machine `{}`", errors::shown(&machine)))?;
     stream.write_all(&keeper.content).await.map_err(broken)?;
     stream.flush().await.map_err(broken)?;
-    match stream.line().await.map_err(broken)?.as_str() {
+    match line(stream).await.map_err(broken)?.as_str() {
         "installed" => Ok(()),
         other => Err(format!("unexpected answer `{}`", errors::shown(other))),
     }

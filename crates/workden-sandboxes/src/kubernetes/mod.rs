@@ -22,6 +22,7 @@
 mod access;
 mod agent_sandbox;
 mod builder;
+mod channel_stream;
 mod cluster;
 mod creation;
 mod doctor;

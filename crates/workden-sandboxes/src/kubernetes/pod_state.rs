@@ -62,6 +62,15 @@ impl PodState {
     }
 }
 
+/// Whether the node of a running pod no longer reports to the cluster. The node controller says so by the condition
+/// `Ready` alone; a container that is not ready changes `ContainersReady` too, and a readiness gate gives a reason.
+pub(super) fn is_cut_off(pod: &Pod) -> bool {
+    let conditions = || pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    let ready = conditions().find(|condition| condition.type_ == "Ready");
+    ready.is_some_and(|ready| ready.status == "False" && ready.reason.as_deref().unwrap_or_default().is_empty())
+        && conditions().any(|condition| condition.type_ == "ContainersReady" && condition.status == "True")
+}
+
 fn containers(status: &PodStatus) -> impl Iterator<Item = &ContainerStatus> {
     status.init_container_statuses.iter().flatten().chain(status.container_statuses.iter().flatten())
 }
@@ -77,6 +86,13 @@ fn hopeless(container: &ContainerStatus) -> Option<String> {
 fn ending(status: &PodStatus) -> Option<String> {
     if let Some(reason) = status.reason.as_deref().filter(|reason| !reason.is_empty()) {
         return Some(said(reason, status.message.as_deref()));
+    }
+    // Why the cluster ends a pod: its node is lost or drained, or another pod needs the place.
+    let conditions = status.conditions.iter().flatten();
+    let mut disruptions =
+        conditions.filter(|condition| condition.type_ == "DisruptionTarget" && condition.status == "True");
+    if let Some(disruption) = disruptions.next() {
+        return Some(said(disruption.reason.as_deref().unwrap_or("DisruptionTarget"), disruption.message.as_deref()));
     }
     let ended = containers(status).filter_map(|container| container.state.as_ref()?.terminated.as_ref());
     let mut ended = ended.filter(|ended| ended.exit_code != 0 || ended.reason.as_deref() == Some("OOMKilled"));
@@ -131,5 +147,27 @@ mod tests {
             "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"}]});
         assert_eq!(state(nowhere), PodState::Unschedulable("0/1 nodes".to_owned()));
         assert_eq!(state(json!({"phase": "Succeeded"})), PodState::Ended(String::new()));
+        let drained = json!({"phase": "Succeeded", "conditions": [{"type": "DisruptionTarget", "status": "True",
+            "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}]});
+        assert_eq!(state(drained), PodState::Ended("EvictionByEvictionAPI: Eviction API: evicting".to_owned()));
+    }
+
+    #[test]
+    fn a_pod_of_a_lost_node_is_told_from_one_that_is_not_ready() {
+        for (ready, containers_ready, reason, expected) in [
+            ("False", "True", "", true),
+            ("True", "True", "", false),
+            ("False", "False", "ContainersNotReady", false),
+            ("False", "True", "ReadinessGatesNotReady", false),
+        ] {
+            let conditions = json!([{"type": "Ready", "status": ready, "reason": reason},
+                {"type": "ContainersReady", "status": containers_ready}]);
+            let pod = json!({"metadata": {}, "status": {"phase": "Running", "conditions": conditions}});
+            assert_eq!(
+                is_cut_off(&serde_json::from_value(pod).unwrap()),
+                expected,
+                "{ready} {containers_ready} {reason}"
+            );
+        }
     }
 }

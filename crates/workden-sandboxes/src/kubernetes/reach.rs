@@ -119,7 +119,7 @@ pub(super) async fn stream(cluster: &Cluster, pod: &str, port: u16, way: Reach) 
     let pods = cluster.pods().await?;
     Ok(match way {
         Reach::Direct => Box::new(direct(&address_of(&pods, pod).await?, port).await?),
-        Reach::PortForward => Box::new(forwarded(&pods, pod, port).await?),
+        Reach::PortForward => Box::new(exec_stream::forward(&pods, pod, port).await?),
         Reach::Exec => Box::new(exec_stream::run(&pods, pod, &plan::relay_words()).await?),
     })
 }
@@ -157,17 +157,6 @@ async fn direct(address: &str, port: u16) -> Result<TcpStream> {
     let stream = connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())).map_err(failed)?;
     stream.set_nodelay(true).map_err(failed)?;
     Ok(stream)
-}
-
-async fn forwarded(
-    pods: &Api<Pod>,
-    name: &str,
-    port: u16,
-) -> Result<impl AsyncRead + AsyncWrite + Unpin + Send + use<>> {
-    let forwarder = pods.portforward(name, &[port]).await;
-    let mut forwarder = forwarder.map_err(|error| errors::failed("forward a port", &error))?;
-    // The forwarder is a task that ends with this stream.
-    forwarder.take_stream(port).ok_or_else(|| Error::new(ErrorKind::Io, "no stream of the forwarded port"))
 }
 
 fn no_tls(why: &str) -> Error {

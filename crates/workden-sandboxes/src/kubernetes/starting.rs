@@ -15,7 +15,7 @@ use super::{
     agent_sandbox::template,
     cluster::{Cluster, patiently},
     errors,
-    pod_state::PodState,
+    pod_state::{self, PodState},
 };
 
 /// How long the cluster may take to list the events of a pod.
@@ -92,7 +92,7 @@ pub(super) async fn running(cluster: &Cluster, name: &str, times: StartTimes, pr
     }
 }
 
-/// Returns why a pod that existed does not answer; `Ok` when it runs.
+/// Returns why a pod that existed does not answer; `Ok` when it runs and its node is there.
 pub(super) async fn why_gone(cluster: &Cluster, name: &str, uid: &str) -> Result<()> {
     let pods = cluster.pods().await?;
     let found = patiently(|| pods.get_opt(name)).await;
@@ -102,7 +102,14 @@ pub(super) async fn why_gone(cluster: &Cluster, name: &str, uid: &str) -> Result
         let events = latest_event(cluster, uid).await.map_or_else(String::new, |event| format!(" ({event})"));
         return Err(gone(&format!("its pod `{name}` was deleted{events}")));
     };
-    check_running(cluster, &pod).await
+    check_running(cluster, &pod).await?;
+    if pod_state::is_cut_off(&pod) {
+        let node = pod.spec.and_then(|spec| spec.node_name).unwrap_or_default();
+        let sentence = format!("the node `{node}` of the pod `{name}` no longer reports to the cluster");
+        return Err(Error::new(ErrorKind::Unreachable, sentence)
+            .hint("it may come back; otherwise the cluster deletes the pod after some minutes"));
+    }
+    Ok(())
 }
 
 /// Returns why a pod that was just read does not run.

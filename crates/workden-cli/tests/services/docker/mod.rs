@@ -8,6 +8,7 @@ mod compose;
 mod conforming;
 mod covers;
 mod faults;
+mod gvisor;
 mod nested;
 mod options;
 mod other_numbers;

@@ -286,7 +286,10 @@ impl ClusterSessions {
     }
 
     async fn informers(&self) -> Result<&Informers> {
-        self.shared.informers.get_or_try_init(|| Informers::start(self.cluster(), self.owner())).await
+        let start = || Informers::start(self.cluster(), self.owner());
+        let informers = self.shared.informers.get_or_try_init(start).await?;
+        informers.check()?;
+        Ok(informers)
     }
 
     async fn read(&self, session: &SessionId) -> Result<Option<SessionLease>> {
