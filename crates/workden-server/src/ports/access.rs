@@ -64,7 +64,7 @@ impl Service {
         let tokens = cookies(headers).chain(headers.get(TRAFFIC_TOKEN).and_then(|token| token.to_str().ok()));
         let has_token = tokens.into_iter().any(|token| self.is_token_of(address, token));
         if has_token || self.database.is_published(&row.id, address.port).await? {
-            self.rates.admit(&row.tenant)?;
+            self.rates().admit(&row.tenant)?;
             return Ok(Principal {
                 key: format!("port:{}", address.port),
                 tenant: row.tenant.clone(),
