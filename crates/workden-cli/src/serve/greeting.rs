@@ -29,7 +29,7 @@ pub(super) fn text(url: &str, is_open: bool, key: Option<&str>) -> String {
         format!("  export E2B_API_URL={url} E2B_SANDBOX_URL={url} E2B_API_KEY={shown}"),
         "Create a session:".to_owned(),
         format!("  curl{header} {url}/v1/sessions --json '{{}}'"),
-        "Read the API, and try it in a browser:".to_owned(),
+        "Read the API, also in a browser:".to_owned(),
         format!("  {url}/docs"),
         String::new(),
     ]);
