@@ -55,8 +55,8 @@ const FILES: &[&str] = &[
 /// Checks of files that a race decides: a write is not atomic, which a reader sees or does not.
 const RACES: &[&str] = &["concurrency::a_reader_sees_the_old_or_the_new_content"];
 
-/// Checks of commands that do not hold: no separate streams, jobs, signals or terminals, and no output of a command that
-/// timed out.
+/// Checks of commands that do not hold: no separate streams, jobs, signals, terminals or watches, and no output of a
+/// command that timed out.
 const COMMANDS: &[&str] = &[
     "directories::a_directory_that_is_none_is_refused",
     "directories::commands_start_in_the_directory_that_is_named",
@@ -120,6 +120,15 @@ const COMMANDS: &[&str] = &[
     "terminals::control_c_interrupts",
     "terminals::control_z_stops_what_runs_in_a_shell_with_jobs",
     "terminals::what_is_typed_is_echoed_and_read_by_lines",
+    "watching::a_directory_alone_is_watched_unless_more_is_asked",
+    "watching::a_directory_that_moves_is_told_by_its_new_name",
+    "watching::a_reader_that_waits_long_misses_nothing_silently",
+    "watching::a_tree_is_watched_with_directories_that_come_later",
+    "watching::changes_by_commands_are_told",
+    "watching::changes_by_file_calls_are_told_without_temporary_names",
+    "watching::hidden_names_are_not_told",
+    "watching::the_end_of_the_directory_ends_the_watch",
+    "watching::what_cannot_be_watched_is_refused",
 ];
 
 /// Compares what failed with what is named.
