@@ -36,7 +36,7 @@ Examples:
   workden sessions release --all
   workden sessions prune --idle 1h
   workden sessions open team --sandbox kubernetes --image debian:12
-  workden sessions list --remote http://127.0.0.1:8420     those of a service; also exec and release
+  workden sessions list --remote http://127.0.0.1:8420     at a service
 
 A session ends when it is released, or after its idle time without a connection. `run`, `tool` and `mcp` use one with \
 --session ID, and leave it running. Records of sessions are in $XDG_STATE_HOME/workden, or in ~/.local/state/workden; \
