@@ -106,7 +106,7 @@ pub(super) async fn read(client: &mut Client, session: &str) -> Result<(), Failu
             client.call(Method::GET, &format!("{place}/files?path=read.txt"), Bytes::new(), "text/plain").await?
         }
         Face::Sandboxd => {
-            let body = json!({ "path": "read.txt" }).to_string().into();
+            let body = json!({ "path": "/workspace/read.txt" }).to_string().into();
             client.call(Method::POST, &format!("{place}/files/read"), body, "application/json").await?
         }
     };
@@ -120,7 +120,7 @@ async fn write(client: &mut Client, session: &str, content: &[u8]) -> Result<(),
     let place = client.face.session(session);
     let (method, path) = match client.face {
         Face::Workden { .. } => (Method::PUT, format!("{place}/files?path=written.txt")),
-        Face::Sandboxd => (Method::POST, format!("{place}/files/write?path=written.txt")),
+        Face::Sandboxd => (Method::POST, format!("{place}/files/write?path=/workspace/written.txt")),
     };
     client.call(method, &path, Bytes::copy_from_slice(content), "application/octet-stream").await.map(drop)
 }
@@ -131,7 +131,9 @@ async fn list(client: &mut Client, session: &str) -> Result<(), Failure> {
         Face::Workden { .. } => {
             client.json(Method::GET, &format!("{place}/files/list?path=many"), &Value::Null).await?
         }
-        Face::Sandboxd => client.json(Method::POST, &format!("{place}/files/list"), &json!({ "path": "many" })).await?,
+        Face::Sandboxd => {
+            client.json(Method::POST, &format!("{place}/files/list"), &json!({ "path": "/workspace/many" })).await?
+        }
     };
     let entries = listed["entries"].as_array().or(listed.as_array());
     match entries.map(Vec::len) {

@@ -20,10 +20,7 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) async fn of(side: &Side) -> Result<Self, Failure> {
-        let stream = TcpStream::connect(&side.address).await?;
-        stream.set_nodelay(true)?;
-        let (requests, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        tokio::spawn(connection);
+        let requests = opened(&side.address).await?;
         Ok(Self { requests, host: side.address.clone(), key: side.key.clone(), face: side.face.clone() })
     }
 
@@ -36,7 +33,10 @@ impl Client {
             .header(header::CONTENT_TYPE, kind)
             .header("x-sandbox-token", &self.key)
             .body(Full::new(body))?;
-        self.requests.ready().await?;
+        // A server ends connections that were quiet for some seconds.
+        if self.requests.ready().await.is_err() {
+            self.requests = opened(&self.host).await?;
+        }
         let (head, body) = self.requests.send_request(request).await?.into_parts();
         let body = body.collect().await?.to_bytes();
         match head.status {
@@ -56,4 +56,12 @@ impl Client {
         let path = self.face.session(session);
         self.json(Method::DELETE, &path, &Value::Null).await.map(drop)
     }
+}
+
+async fn opened(address: &str) -> Result<http1::SendRequest<Full<Bytes>>, Failure> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    let (requests, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    tokio::spawn(connection);
+    Ok(requests)
 }

@@ -1,7 +1,10 @@
 //! The image of both services: a copy of the test image with a name of this run, by which what is left of a failed run is
 //! found and removed.
 
-use std::process::{Command, Stdio};
+use std::{
+    path::PathBuf,
+    process::{Command, Stdio},
+};
 
 use workden_sandboxes::{HostEnvironment, docker::Daemon};
 
@@ -21,6 +24,11 @@ impl Ground {
         let ground = Self { host, image: format!("workden-bench-service-{}:latest", std::process::id()) };
         ground.docker(&["tag", BASE, &ground.image])?;
         Ok(ground)
+    }
+
+    /// The directory with the files of the peer's sessions.
+    pub(super) fn peer_files(&self) -> PathBuf {
+        std::env::temp_dir().join(format!("workden-bench-sandboxd-{}", std::process::id()))
     }
 
     fn docker(&self, arguments: &[&str]) -> Result<String, Failure> {
@@ -46,5 +54,6 @@ impl Drop for Ground {
             }
         }
         let _ = self.docker(&["rmi", &self.image]);
+        let _ = std::fs::remove_dir_all(self.peer_files());
     }
 }

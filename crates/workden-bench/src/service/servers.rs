@@ -150,6 +150,8 @@ pub(super) fn sandboxd(ground: &Ground) -> Result<Side, Failure> {
     command.args(["-m", "pydantic_ai_backends.remote.server"]).env_remove("PYTHONPATH");
     command.env("DOCKER_HOST", &ground.host).env("SANDBOXD_TOKEN", TOKEN).env("SANDBOXD_PORT", port.to_string());
     command.env("SANDBOXD_RUNTIMES", format!("base={}", ground.image)).env("SANDBOXD_NETWORK_MODE", "none");
+    // Its fast way: files of a session are a directory of the host.
+    command.env("SANDBOXD_NATIVE_FILES", "true").env("SANDBOXD_WORKSPACE_ROOT", ground.peer_files());
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     let address = format!("127.0.0.1:{port}");
     let side =
