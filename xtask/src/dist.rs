@@ -1,7 +1,8 @@
 //! `cargo xtask dist`: builds everything that a release consists of, for every platform, on this machine.
 //!
-//! zig compiles C and links for all of them. Linux programs are static; macOS programs use nothing but the system
-//! library, because the other frameworks come with Apple's SDK only. Each file is checked before it counts as built.
+//! zig compiles C and links for all of them. Linux programs are static. What macOS programs use of the frameworks of
+//! Apple's SDK, which is not here, is listed in `xtask/frameworks` for the linker: the functions by which TLS reads the
+//! certificates that the system trusts. Each file is checked before it counts as built.
 
 use std::{
     env, fs,
@@ -117,17 +118,24 @@ impl Zig {
         command
     }
 
+    /// Returns a command that links for a platform.
+    fn command_for(&self, platform: &Platform, program: &str) -> Command {
+        let mut command = self.command(program);
+        if platform.container.is_none() {
+            let frameworks = workspace::root().join("xtask/frameworks");
+            let target = platform.programs.to_uppercase().replace('-', "_");
+            command.env(format!("CARGO_TARGET_{target}_RUSTFLAGS"), format!("-Lframework={}", frameworks.display()));
+        }
+        command
+    }
+
     /// Builds a program of a package with a profile, checks it, and returns the file.
     fn build(&self, platform: &Platform, (package, program): (&str, &str), profile: &str) -> Outcome<PathBuf> {
         println!("=== {program} for {}", platform.name);
         let target = platform.programs;
-        let mut zigbuild = self.command("cargo-zigbuild");
+        let mut zigbuild = self.command_for(platform, "cargo-zigbuild");
         zigbuild.args(["zigbuild", "--quiet", "--profile", profile, "--target", target]);
         zigbuild.args(["--package", package, "--bin", program]);
-        // The TLS of the default feature `kubernetes` needs a framework of Apple's SDK.
-        if platform.container.is_none() {
-            zigbuild.arg("--no-default-features");
-        }
         succeed(zigbuild.current_dir(workspace::root()))?;
         let file = target_directory().join(target).join(profile).join(program);
         check(platform, &file)?;
@@ -138,7 +146,7 @@ impl Zig {
     fn wheel(&self, platform: &Platform, program: &Path, keepers: &[PathBuf], place: &Path) -> Outcome {
         println!("=== wheel for {}", platform.name);
         let carried = Carried::copies(program, keepers)?;
-        let mut maturin = self.command("maturin");
+        let mut maturin = self.command_for(platform, "maturin");
         maturin.args(["build", "--quiet", "--release", "--strip", "--zig", "--target", platform.extension]);
         if platform.container.is_some() {
             maturin.args(["--compatibility", "manylinux_2_17"]);

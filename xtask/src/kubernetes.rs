@@ -46,7 +46,7 @@ pub(crate) fn run(command: &[&str]) -> Outcome {
 /// Runs the tests that need a cluster.
 pub(crate) fn test() -> Outcome {
     // By itself this step has what the earlier ones install: the images are made of Debian's packages.
-    for needs in [needs::TOOLCHAIN, needs::NEEDS, needs::DOCKER, needs::KUBERNETES] {
+    for needs in [needs::TOOLCHAIN, needs::NEEDS, needs::DOCKER, needs::KUBERNETES, needs::CLUSTER] {
         needs::provide(needs)?;
     }
     let cluster = prepare(keeper::Form::Short)?;
@@ -61,7 +61,10 @@ pub(crate) fn test() -> Outcome {
 pub(crate) fn build() -> Outcome {
     match named() {
         Some(_) => Ok(()),
-        None => ["build", "gvisor"].into_iter().try_for_each(|name| workspace::succeed(&mut script(name))),
+        None => {
+            needs::provide(needs::CLUSTER)?;
+            ["build", "gvisor"].into_iter().try_for_each(|name| workspace::succeed(&mut script(name)))
+        }
     }
 }
 

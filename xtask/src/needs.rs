@@ -94,6 +94,10 @@ pub(crate) const KUBERNETES: &[Need] = &[
     need(Probe::Program("strip"), Source::Debian("binutils"), "the program `workden` is tried in a pod"),
 ];
 
+/// Requirements of building the cluster.
+pub(crate) const CLUSTER: &[Need] =
+    &[need(Probe::Program("go"), Source::Debian("golang-go"), "Kubernetes is built from Go modules")];
+
 /// Requirements of `cargo xtask emulated`.
 pub(crate) const EMULATION: &[Need] =
     &[need(Probe::Program("qemu-aarch64-static"), Source::Debian("qemu-user-static"), "programs for aarch64 run here")];

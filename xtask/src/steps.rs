@@ -43,7 +43,8 @@ pub(crate) enum Action {
     Cargo(&'static [&'static str]),
     /// A program that the `build` step produced, with these arguments.
     Built(&'static str, &'static [&'static str]),
-    /// A Kubernetes cluster, and the tests that need one: `cargo xtask kubernetes`.
+    /// A Kubernetes cluster, whose programs were built beside earlier steps, and the tests that need one:
+    /// `cargo xtask kubernetes`.
     Kubernetes,
     /// Anything else; tests of the runner use it.
     #[cfg(test)]
@@ -66,6 +67,7 @@ pub(crate) const FULL: &[Step] = &[
     Step { name: "race", action: Action::Built("workden-bench", &["race", "--seconds", "12"]) },
     Step { name: "differential", action: Action::Cargo(DIFFERENTIAL) },
     Step { name: "fuzz", action: Action::Built("workden-fuzz", &["--seconds", "12"]) },
+    Step { name: "kubernetes", action: Action::Kubernetes },
 ];
 
 /// The tests that need a cluster.
@@ -124,6 +126,7 @@ const FAST_TESTS: &[&str] = &[
 #[derive(Default)]
 struct Made {
     preparing: Option<Background>,
+    building_cluster: Option<Background>,
     services: Option<Prepared>,
 }
 
@@ -161,8 +164,10 @@ pub(crate) fn run(steps: &[Step]) -> Outcome {
 fn act(action: &Action, made: &mut Made) -> Outcome {
     match action {
         Action::StartPreparing => {
-            needs::provide(needs::TOOLCHAIN)?;
+            // Before they start, since two installations at once fail.
+            needs::provide(&[needs::TOOLCHAIN, needs::CLUSTER].concat())?;
             made.preparing = Some(background::start(&["prepare"])?);
+            made.building_cluster = Some(background::start(&["build-cluster"])?);
             Ok(())
         }
         Action::FinishPreparing => made.preparing.take().map_or(Ok(()), Background::finish),
@@ -174,7 +179,10 @@ fn act(action: &Action, made: &mut Made) -> Outcome {
         Action::Wheel => python::wheel::run(keeper::Form::Short),
         Action::Cargo(arguments) => workspace::linted_cargo(arguments, made.environment()),
         Action::Built(program, arguments) => workspace::built(program, arguments),
-        Action::Kubernetes => kubernetes::test(),
+        Action::Kubernetes => {
+            made.building_cluster.take().map_or(Ok(()), Background::finish)?;
+            kubernetes::test()
+        }
         #[cfg(test)]
         Action::Call(call) => call(),
     }
@@ -230,6 +238,7 @@ mod tests {
         assert!(place("prepare") < place("prepared") && place("prepared") < place("docker"));
         assert!(place("keeper") < place("docker") && place("docker") < place("tests"));
         assert!(place("docker") < place("python") && place("build") < place("race"));
+        assert_eq!(place("kubernetes"), FULL.len() - 1, "its cluster is built beside all others");
         let starts = |step: &Step| {
             matches!(step.action, Action::Docker | Action::Keeper | Action::StartPreparing | Action::Kubernetes)
         };

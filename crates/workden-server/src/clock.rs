@@ -68,8 +68,9 @@ impl ClockWatch {
 impl std::fmt::Display for Moment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match jiff::Timestamp::from_millisecond(self.0) {
-            Ok(time) => time.fmt(f),
-            Err(_) => f.write_str("1970-01-01T00:00:00Z"),
+            // Always three digits, so that clients can sort moments as text.
+            Ok(time) => write!(f, "{time:.3}"),
+            Err(_) => f.write_str("1970-01-01T00:00:00.000Z"),
         }
     }
 }
@@ -117,8 +118,9 @@ mod tests {
     fn clients_see_and_send_rfc_3339() {
         let moment = Moment(1_763_500_000_250);
         let text = serde_json::to_string(&moment).unwrap();
-        assert_eq!(text, "\"2025-11-18T21:06:40.25Z\"");
+        assert_eq!(text, "\"2025-11-18T21:06:40.250Z\"");
         assert_eq!(serde_json::from_str::<Moment>(&text).unwrap(), moment);
         assert_eq!(Moment(5).since(Moment(9)), Duration::ZERO);
+        assert!(Moment(moment.0 + 1).to_string() > moment.to_string(), "sorted as text");
     }
 }

@@ -2,7 +2,7 @@
 //! the control groups that they created.
 
 use std::{
-    collections::BTreeSet,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -44,21 +44,23 @@ fn anonymous(pid: u32) -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
-/// Returns the control groups whose names contain the id of one of these processes, which created them.
-pub(crate) fn groups_of(processes: &BTreeSet<u32>) -> Vec<PathBuf> {
-    fn collect(below: &Path, processes: &BTreeSet<u32>, found: &mut Vec<PathBuf>) {
+/// Returns the control groups that these running processes created. Their names say so: the process id, and the PID
+/// namespace in which it has that, because other programs and containers have groups, too.
+pub(crate) fn groups_of(processes: &[u32]) -> Vec<PathBuf> {
+    fn collect(below: &Path, owners: &[String], found: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(below).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 let name = entry.file_name().to_string_lossy().into_owned();
-                let number = name.strip_prefix("workden-").and_then(|rest| rest.split('-').next()?.parse().ok());
-                if number.is_some_and(|number| processes.contains(&number)) {
+                if owners.iter().any(|owner| name.starts_with(owner)) {
                     found.push(entry.path());
                 }
-                collect(&entry.path(), processes, found);
+                collect(&entry.path(), owners, found);
             }
         }
     }
+    let namespace = std::fs::metadata("/proc/self/ns/pid").unwrap().ino();
+    let owners: Vec<String> = processes.iter().map(|pid| format!("workden-{pid}-{namespace:x}-")).collect();
     let mut found = Vec::new();
-    collect(Path::new("/sys/fs/cgroup"), processes, &mut found);
+    collect(Path::new("/sys/fs/cgroup"), &owners, &mut found);
     found
 }

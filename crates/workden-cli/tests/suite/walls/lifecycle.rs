@@ -1,7 +1,7 @@
 //! Many sandboxes start, work and end, half of them because their owner is killed: nothing of them stays.
 //!
 //! Leftovers are distinguished from those of other tests: this test has its own copy of the program, its own temporary
-//! directory and its own mount namespace, and finds control groups by the ids of its processes.
+//! directory and its own mount namespace, and notes the control groups of its processes while they run.
 
 use std::{
     collections::BTreeSet,
@@ -32,8 +32,8 @@ const OWN_MOUNTS: &[&str] =
 struct Sandboxes {
     directory: TempDir,
     mark: String,
-    /// Every process that ever belonged to them.
-    processes: BTreeSet<u32>,
+    /// Every control group that they made.
+    groups: BTreeSet<PathBuf>,
 }
 
 impl Sandboxes {
@@ -41,7 +41,7 @@ impl Sandboxes {
         // Not in the temporary directory, whose files are counted.
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         fs::copy(env!("CARGO_BIN_EXE_workden"), directory.path().join("workden")).unwrap();
-        Self { directory, mark: mark(), processes: BTreeSet::new() }
+        Self { directory, mark: mark(), groups: BTreeSet::new() }
     }
 
     fn program(&self) -> PathBuf {
@@ -61,7 +61,7 @@ impl Sandboxes {
         let mut line = String::new();
         BufReader::new(owner.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "up\n");
-        self.processes.extend(family(owner.id()));
+        self.groups.extend(groups_of(&family(owner.id())));
         owner.kill().unwrap();
         owner.wait().unwrap();
     }
@@ -73,8 +73,9 @@ impl Sandboxes {
         let line = format!("setsid sleep {} & echo up", self.mark);
         let executed = sandbox.execute(&ExecuteRequest::shell(line)).await.unwrap();
         assert_eq!(executed.output.head, "up\n");
-        self.processes.extend(family(std::process::id()));
-        assert!(!groups_of(&self.processes).is_empty(), "its groups are not found by its processes");
+        let groups = groups_of(&family(std::process::id()));
+        assert!(!groups.is_empty(), "its groups are not found by its processes");
+        self.groups.extend(groups);
     }
 
     /// Returns what is left of them, by name.
@@ -91,7 +92,8 @@ impl Sandboxes {
         if is_running(&self.mark) {
             left.push("a command".to_owned());
         }
-        left.extend(groups_of(&self.processes).iter().map(|group| format!("group {}", group.display())));
+        let groups = self.groups.iter().filter(|group| group.exists());
+        left.extend(groups.map(|group| format!("group {}", group.display())));
         let temporary = fs::read_dir(std::env::temp_dir()).unwrap().flatten();
         left.extend(temporary.map(|entry| format!("file {}", entry.path().display())));
         left
