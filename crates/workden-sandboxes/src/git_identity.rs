@@ -29,12 +29,15 @@ const MOST_BYTES: usize = 4096;
 
 /// Returns the identity in the global configuration of this user. Without a configuration nothing is started.
 pub(crate) fn of(host: &HostEnvironment) -> Option<GitIdentity> {
-    let files = [
-        host.place("GIT_CONFIG_GLOBAL"),
-        host.place_or_home("XDG_CONFIG_HOME", ".config").map(|above| above.join("git/config")),
-        host.home().map(|home| home.join(".gitconfig")),
-    ];
-    if !files.iter().flatten().any(|file| file.is_file()) {
+    // As in git, a named file replaces the usual ones.
+    let files = match host.place("GIT_CONFIG_GLOBAL") {
+        Some(named) => vec![named],
+        None => {
+            let below = host.place_or_home("XDG_CONFIG_HOME", ".config").map(|above| above.join("git/config"));
+            [below, host.home().map(|home| home.join(".gitconfig"))].into_iter().flatten().collect()
+        }
+    };
+    if !files.iter().any(|file| file.is_file()) {
         return None;
     }
     let git = PROGRAMS.into_iter().find(|program| is_program(Path::new(program)))?;
@@ -115,6 +118,7 @@ mod tests {
         std::fs::write(home.join(".gitconfig"), text).unwrap();
         let identity = GitIdentity { name: Some("A \"B\"".into()), email: Some("a@b.c".into()) };
         assert_eq!(of(&host(home)), Some(identity));
+        assert_eq!(of(&host(home).without_git_identity()), None);
     }
 
     #[test]

@@ -30,6 +30,13 @@ impl HostEnvironment {
         }
     }
 
+    /// Returns the environment without the user's identity in git, for sandboxes that belong to others.
+    #[must_use]
+    pub fn without_git_identity(mut self) -> Self {
+        self.variables.insert("GIT_CONFIG_GLOBAL".to_owned(), "/dev/null".to_owned());
+        self
+    }
+
     /// Returns a variable that is set and not empty.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&str> {

@@ -77,7 +77,8 @@ impl Service {
             traces,
             writer,
             approvals: Arc::new(ApprovalDesk::new(database.clone(), &config)),
-            sandboxes: UserSessions::at(&state, HostEnvironment::from_process()),
+            // Who commits in a session is not the operator.
+            sandboxes: UserSessions::at(&state, HostEnvironment::from_process().without_git_identity()),
             config: RwLock::new(Arc::new(config)),
             database,
             place,

@@ -80,3 +80,15 @@ async fn the_log_of_a_failure_names_the_request_that_its_answer_names() {
     let line = log.iter().find(|line| line.contains(&id)).unwrap_or_else(|| panic!("{log:#?}"));
     assert!(line.contains("\"level\":\"warn\"") && line.contains("call failed"), "{line}");
 }
+
+#[tokio::test]
+async fn sessions_do_not_have_the_identity_of_the_operator() {
+    let (state, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::write(home.path().join(".gitconfig"), "[user]\n\tname = Operator\n\temail = o@example.com\n").unwrap();
+    let variables = [("HOME", home.path().to_str().unwrap()), ("XDG_CONFIG_HOME", ""), ("GIT_CONFIG_GLOBAL", "")];
+    let served = Served::start_with(state.path(), &[], &variables);
+    let admin = served.admin();
+    let (session, _) = admin.session(json!({})).await;
+    let (code, printed) = admin.run(&session, "git config --get-regexp 'user[.].*'").await;
+    assert_eq!((code, &*printed), (1, ""), "the session has an identity");
+}

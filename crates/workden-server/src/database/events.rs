@@ -8,6 +8,9 @@ use workden::Result;
 use super::{Database, failed};
 use crate::clock::Moment;
 
+/// Events that one statement adds: most of what an event costs is its statement.
+const ROWS: usize = 64;
+
 /// An event to record.
 #[derive(Clone, Debug)]
 pub(crate) struct NewEvent {
@@ -44,6 +47,16 @@ pub(crate) struct EventRow {
     pub(crate) kind: String,
     pub(crate) actor: String,
     pub(crate) data: String,
+}
+
+/// What a new event is stored in.
+const COLUMNS: &str = "session, seq, tenant, at, kind, actor, data";
+
+/// Returns the placeholders of one of several rows.
+fn placeholders(row: usize) -> String {
+    let columns = COLUMNS.split(',').count();
+    let places: Vec<String> = (1..=columns).map(|column| format!("${}", row * columns + column)).collect();
+    format!("({})", places.join(", "))
 }
 
 fn event(row: &AnyRow) -> sqlx::Result<EventRow> {
@@ -105,13 +118,18 @@ impl Database {
             let last: i64 = raised.and_then(|row| row.try_get(0)).map_err(&failed)?;
             next.insert(session, last - count);
         }
-        for event in events {
-            let Some(seq) = next.get_mut(event.session.as_str()) else { continue };
-            *seq += 1;
-            let insert = "INSERT INTO events (session, seq, tenant, at, kind, actor, data) \
-                          VALUES ($1, $2, $3, $4, $5, $6, $7)";
-            let insert = sqlx::query(insert).bind(&event.session).bind(*seq).bind(&event.tenant).bind(event.at.0);
-            let insert = insert.bind(event.kind).bind(&event.actor).bind(&event.data);
+        for rows in events.chunks(ROWS) {
+            let values: Vec<String> = (0..rows.len()).map(placeholders).collect();
+            let insert = format!("INSERT INTO events ({COLUMNS}) VALUES {}", values.join(", "));
+            let mut insert = sqlx::query(sqlx::AssertSqlSafe(insert));
+            for event in rows {
+                let seq = next.entry(event.session.as_str()).or_default();
+                *seq += 1;
+                insert = insert.bind(&event.session).bind(*seq).bind(&event.tenant).bind(event.at.0);
+                insert = insert.bind(event.kind).bind(&event.actor).bind(&event.data);
+            }
+            // Each number of rows is a statement of its own: the cache has room for the usual ones.
+            let insert = insert.persistent(matches!(rows.len(), 1 | ROWS));
             insert.execute(&mut *transaction).await.map_err(&failed)?;
         }
         transaction.commit().await.map_err(&failed)?;

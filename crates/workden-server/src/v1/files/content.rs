@@ -51,10 +51,14 @@ pub(crate) async fn read(
 ) -> Answer<Response> {
     let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
     let at = workspace.files().resolve(&path, Symlink::Follow).await?;
-    let entry = workspace.files().stat(&at).await?;
-    let size = entry.size.unwrap_or(0);
-    if size <= WHOLE || !entry.is_file() {
-        let content = workspace.files().read(&at, ByteRange::Whole { most: WHOLE }).await?.bytes;
+    // One look: most files are smaller than this.
+    let first = workspace.files().read(&at, ByteRange::Part { offset: 0, length: PIECE }).await?;
+    let size = first.size;
+    if size <= WHOLE {
+        let content = match size <= PIECE {
+            true => first.bytes,
+            false => workspace.files().read(&at, ByteRange::Whole { most: WHOLE }).await?.bytes,
+        };
         let tag = format!("\"{}\"", Version::of(&content));
         if names(&headers, &IF_NONE_MATCH, &tag) {
             return Ok((StatusCode::NOT_MODIFIED, [(ETAG, value(&tag))]).into_response());
@@ -69,7 +73,7 @@ pub(crate) async fn read(
             }
         });
     }
-    let modified = entry.modified.map_or(0, workden_core::Timestamp::as_nanos);
+    let modified = first.modified.map_or(0, workden_core::Timestamp::as_nanos);
     let tag = format!("W/\"{size:x}-{modified:x}\"");
     let (status, (from, to)) = match range(&headers, size)? {
         None => (StatusCode::OK, (0, size)),
