@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod api_error;
+mod api_input;
 mod api_page;
 mod approvals;
 mod clock;

@@ -8,7 +8,9 @@ use tokio_util::sync::CancellationToken;
 use workden::{Error, ErrorKind, Result};
 
 use crate::{
-    ServerConfig, api_page,
+    ServerConfig,
+    api_input::{no_such_method, no_such_path},
+    api_page,
     database::Database,
     e2b,
     identity::{Role, authenticate},
@@ -192,13 +194,16 @@ fn router(service: &Arc<Service>) -> Router {
     let (v1, description) = v1::routes();
     let authenticated = v1
         .merge(sandboxd::routes())
+        .method_not_allowed_fallback(no_such_method)
         .layer(middleware::from_fn_with_state(Arc::clone(service), operations::stored_before_answered))
         .layer(middleware::from_fn_with_state(Arc::clone(service), authenticate));
     let routes = authenticated
         .merge(operations::routes(description))
         .merge(api_page::routes())
         .merge(e2b::routes(service))
-        .merge(sandboxd::open_routes());
+        .merge(sandboxd::open_routes())
+        .fallback(no_such_path)
+        .method_not_allowed_fallback(no_such_method);
     sandboxd::translating(routes)
         .layer(DefaultBodyLimit::max(BODY_BYTES))
         .layer(middleware::from_fn_with_state(e2b::EnvdGate::new(service), e2b::divert))

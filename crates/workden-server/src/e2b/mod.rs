@@ -69,6 +69,7 @@ pub(crate) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
         routes = routes.route(path, any(not_offered));
     }
     routes
+        .method_not_allowed_fallback(async || E2bFailure::new(StatusCode::METHOD_NOT_ALLOWED, "method not allowed"))
         .layer(middleware::from_fn_with_state(Arc::clone(service), stored_before_answered))
         .layer(middleware::from_fn_with_state(Arc::clone(service), admit))
 }

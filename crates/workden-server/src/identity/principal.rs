@@ -107,6 +107,30 @@ impl<S: Sync> FromRequestParts<S> for Principal {
     }
 }
 
+/// A caller with an API key: the token of one session is refused.
+pub(crate) struct TenantKey(pub(crate) Principal);
+
+impl<S: Sync> FromRequestParts<S> for TenantKey {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let principal = Principal::from_request_parts(parts, state).await?;
+        principal.require_tenant().map(|()| Self(principal))
+    }
+}
+
+/// A caller with a key of an administrator.
+pub(crate) struct AdminKey(pub(crate) Principal);
+
+impl<S: Sync> FromRequestParts<S> for AdminKey {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let principal = Principal::from_request_parts(parts, state).await?;
+        principal.require_admin().map(|()| Self(principal))
+    }
+}
+
 /// Keys that were found valid a moment ago, by their hash.
 #[derive(Debug, Default)]
 pub(crate) struct TrustedKeys(Mutex<HashMap<String, (Principal, Instant)>>);

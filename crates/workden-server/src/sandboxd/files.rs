@@ -82,9 +82,8 @@ pub(super) async fn read(
     Path(id): Path<String>,
     Json(SandboxdPath { path }): Json<SandboxdPath>,
 ) -> SandboxdResult<Response> {
-    place(&service, &principal, (&id, &path)).await?;
-    let path = Query(v1::files::FilePath { path });
-    let read = v1::files::read(State(service), principal, Path(id), path, HeaderMap::new()).await;
+    let (workspace, path) = place(&service, &principal, (&id, &path)).await?;
+    let read = v1::files::read(v1::SessionPath { workspace, path }, HeaderMap::new()).await;
     read.map_err(SandboxdFailure::of_path)
 }
 
@@ -95,9 +94,8 @@ pub(super) async fn write(
     Query(SandboxdPath { path }): Query<SandboxdPath>,
     body: Body,
 ) -> SandboxdResult<StatusCode> {
-    place(&service, &principal, (&id, &path)).await?;
-    let path = Query(v1::files::FilePath { path });
-    let written = v1::files::write(State(service), principal, Path(id), path, HeaderMap::new(), body).await;
+    let (workspace, path) = place(&service, &principal, (&id, &path)).await?;
+    let written = v1::files::write(v1::SessionPath { workspace, path }, HeaderMap::new(), body).await;
     written.map(|_| StatusCode::NO_CONTENT).map_err(SandboxdFailure::of_path)
 }
 

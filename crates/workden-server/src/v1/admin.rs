@@ -2,23 +2,20 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Json,
-    extract::{Path, State},
-    http::StatusCode,
-};
+use axum::{Json, extract::State, http::StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 use workden::SessionId;
 
 use crate::{
     TenantQuotas,
     api_error::{ApiError, ApiErrorBody},
+    api_input::{ApiJson, ApiPath},
     clock::Moment,
     database::{KeyRow, TenantRow},
-    identity::{Principal, Role},
+    identity::{AdminKey, Role, TenantKey},
     service::{Answer, Service},
     sessions::SessionPolicy,
 };
@@ -86,10 +83,9 @@ fn check_tenant(tenant: &str) -> Answer<()> {
 ))]
 pub(super) async fn create_key(
     State(service): State<Arc<Service>>,
-    principal: Principal,
-    Json(new): Json<NewKeyRequest>,
+    AdminKey(principal): AdminKey,
+    ApiJson(new): ApiJson<NewKeyRequest>,
 ) -> Answer<(StatusCode, Json<CreatedKey>)> {
-    principal.require_admin()?;
     if new.role == Role::Session {
         return Err(ApiError::invalid("invalid role `session`").hint("creating a session answers with its token"));
     }
@@ -105,22 +101,31 @@ pub(super) async fn create_key(
 #[utoipa::path(get, path = "/v1/keys", tag = "keys", responses(
     (status = 200, description = "Oldest first", body = Vec<KeyView>),
 ))]
-pub(super) async fn list_keys(State(service): State<Arc<Service>>, principal: Principal) -> Answer<Json<Vec<KeyView>>> {
-    principal.require_tenant()?;
+pub(super) async fn list_keys(
+    State(service): State<Arc<Service>>,
+    TenantKey(principal): TenantKey,
+) -> Answer<Json<Vec<KeyView>>> {
     Ok(Json(service.database.keys(principal.scope()).await?.into_iter().map(KeyView::of).collect()))
 }
 
+/// The key of a route.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(super) struct NamedKey {
+    /// Id of the key
+    id: String,
+}
+
 /// Revoke a key
-#[utoipa::path(delete, path = "/v1/keys/{id}", tag = "keys", params(("id", description = "Id of the key")), responses(
+#[utoipa::path(delete, path = "/v1/keys/{id}", tag = "keys", params(NamedKey), responses(
     (status = 204, description = "It is no longer valid; other processes notice within two seconds"),
     (status = 404, description = "There is no such valid key", body = ApiErrorBody),
 ))]
 pub(super) async fn revoke_key(
     State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
+    AdminKey(principal): AdminKey,
+    ApiPath(NamedKey { id }): ApiPath<NamedKey>,
 ) -> Answer<StatusCode> {
-    principal.require_admin()?;
     let revoked = service.database.revoke_key(&id, principal.scope(), Moment::now()).await?;
     service.trusted.clear();
     match revoked {
@@ -161,9 +166,8 @@ pub(super) struct TenantView {
 ))]
 pub(super) async fn list_tenants(
     State(service): State<Arc<Service>>,
-    principal: Principal,
+    TenantKey(principal): TenantKey,
 ) -> Answer<Json<Vec<TenantView>>> {
-    principal.require_tenant()?;
     let mut views = Vec::new();
     for row in service.database.tenants(principal.scope()).await? {
         views.push(TenantView {
@@ -177,21 +181,28 @@ pub(super) async fn list_tenants(
     Ok(Json(views))
 }
 
+/// The tenant of a route.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(super) struct NamedTenant {
+    /// Name of the tenant
+    id: String,
+}
+
 /// Set what a tenant may do
 ///
 /// Sessions that run keep the policy that they started with.
-#[utoipa::path(put, path = "/v1/tenants/{id}", tag = "tenants", params(("id", description = "Name of the tenant")),
+#[utoipa::path(put, path = "/v1/tenants/{id}", tag = "tenants", params(NamedTenant),
     request_body = TenantSettings, responses(
         (status = 204, description = "It is set"),
         (status = 403, description = "Only an administrator may", body = ApiErrorBody),
     ))]
 pub(super) async fn put_tenant(
     State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Json(settings): Json<TenantSettings>,
+    AdminKey(principal): AdminKey,
+    ApiPath(NamedTenant { id }): ApiPath<NamedTenant>,
+    ApiJson(settings): ApiJson<TenantSettings>,
 ) -> Answer<StatusCode> {
-    principal.require_admin()?;
     check_tenant(&id)?;
     settings.policy.rulesets()?;
     let row = TenantRow {

@@ -4,7 +4,7 @@ use std::{convert::Infallible, sync::Arc};
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
+    extract::State,
     response::{
         Sse,
         sse::{Event, KeepAlive},
@@ -19,10 +19,11 @@ use workden::{Error, ErrorKind};
 
 use crate::{
     api_error::{ApiError, ApiErrorBody},
+    api_input::{ApiJson, ApiPath, ApiQuery},
     approvals::ApprovalAnswer,
     clock::Moment,
     database::{ApprovalRow, ApprovalState},
-    identity::Principal,
+    identity::{Principal, TenantKey},
     service::{Answer, Service},
 };
 
@@ -105,7 +106,7 @@ impl ApprovalFilter {
 pub(super) async fn list(
     State(service): State<Arc<Service>>,
     principal: Principal,
-    Query(filter): Query<ApprovalFilter>,
+    ApiQuery(filter): ApiQuery<ApprovalFilter>,
 ) -> Answer<Json<Vec<ApprovalView>>> {
     let rows = filter.rows(&service, &principal).await?;
     Ok(Json(rows.into_iter().map(ApprovalView::of).collect()))
@@ -119,7 +120,7 @@ pub(super) async fn list(
 pub(super) async fn follow(
     State(service): State<Arc<Service>>,
     principal: Principal,
-    Query(filter): Query<ApprovalFilter>,
+    ApiQuery(filter): ApiQuery<ApprovalFilter>,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     // Another process of the service tells nothing, so the list is also read from time to time.
     const LOOK: std::time::Duration = std::time::Duration::from_secs(1);
@@ -148,8 +149,16 @@ async fn row(service: &Service, principal: &Principal, id: &str) -> Answer<Appro
     })
 }
 
+/// The question of a route.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(super) struct NamedApproval {
+    /// Id of the question
+    id: String,
+}
+
 /// Describe a question for approval
-#[utoipa::path(get, path = "/v1/approvals/{id}", tag = "approvals", params(("id", description = "Id of the question")),
+#[utoipa::path(get, path = "/v1/approvals/{id}", tag = "approvals", params(NamedApproval),
     responses(
         (status = 200, description = "The question", body = ApprovalView),
         (status = 404, description = "There is none that you may see", body = ApiErrorBody),
@@ -157,7 +166,7 @@ async fn row(service: &Service, principal: &Principal, id: &str) -> Answer<Appro
 pub(super) async fn describe(
     State(service): State<Arc<Service>>,
     principal: Principal,
-    Path(id): Path<String>,
+    ApiPath(NamedApproval { id }): ApiPath<NamedApproval>,
 ) -> Answer<Json<ApprovalView>> {
     Ok(Json(ApprovalView::of(row(&service, &principal, &id).await?)))
 }
@@ -165,18 +174,17 @@ pub(super) async fn describe(
 /// Answer a question
 ///
 /// Only the first answer counts. The token of a session cannot answer: the agent has it.
-#[utoipa::path(post, path = "/v1/approvals/{id}", tag = "approvals", params(("id", description = "Id of the question")),
+#[utoipa::path(post, path = "/v1/approvals/{id}", tag = "approvals", params(NamedApproval),
     request_body = ApprovalAnswer, responses(
         (status = 200, description = "It is answered", body = ApprovalView),
         (status = 409, description = "It was answered before, or its time has passed", body = ApiErrorBody),
     ))]
 pub(super) async fn answer(
     State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Json(answer): Json<ApprovalAnswer>,
+    TenantKey(principal): TenantKey,
+    ApiPath(NamedApproval { id }): ApiPath<NamedApproval>,
+    ApiJson(answer): ApiJson<ApprovalAnswer>,
 ) -> Answer<Json<ApprovalView>> {
-    principal.require_tenant()?;
     let question = row(&service, &principal, &id).await?;
     if !service.approvals.answer(&id, &answer, &principal.key).await? {
         let now = row(&service, &principal, &id).await?;
@@ -185,5 +193,5 @@ pub(super) async fn answer(
     }
     let recorder = service.recorder(&question.session, &question.tenant, &principal);
     recorder.tell("approval_answered", &serde_json::json!({ "id": id, "answer": answer }));
-    describe(State(service), principal, Path(id)).await
+    Ok(Json(ApprovalView::of(row(&service, &principal, &id).await?)))
 }

@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration}
 
 use axum::{
     Json,
-    extract::{Path, State},
     response::{
         Sse,
         sse::{Event, KeepAlive},
@@ -19,9 +18,10 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use workden::{Result, Sandbox, VirtualPath, Workspace};
 use workden_core::sandbox::{self, Command, Ended, ExecuteRequest, ProcessEvent, SpawnRequest, Streams};
 
+use super::session::{NamedSession, OpenSession};
 use crate::{
     api_error::{ApiError, ApiErrorBody},
-    identity::Principal,
+    api_input::ApiJson,
     service::{Answer, Service},
 };
 
@@ -100,20 +100,16 @@ pub(super) struct CommandResult {
 /// Run a command
 ///
 /// Runs a command to its end. A call that goes away stops the command.
-#[utoipa::path(post, path = "/v1/sessions/{id}/commands", tag = "commands", params(("id", description = "Id or name")),
+#[utoipa::path(post, path = "/v1/sessions/{id}/commands", tag = "commands", params(NamedSession),
     request_body = CommandRequest, responses(
         (status = 200, description = "It ended, whatever its exit code", body = CommandResult),
         (status = 403, description = "The policy denies it", body = ApiErrorBody),
     ))]
 pub(super) async fn run(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Json(request): Json<CommandRequest>,
+    session: OpenSession,
+    ApiJson(request): ApiJson<CommandRequest>,
 ) -> Answer<Json<CommandResult>> {
-    let live = service.session(&principal, &id).await?;
-    let _in_use = live.begin_use();
-    let workspace = live.workspace(&service, &principal);
+    let (_in_use, workspace) = (session.begin_use(), session.workspace());
     let mut execute = ExecuteRequest::new(request.command()?).environment(request.env.clone());
     execute.directory = request.directory(&workspace).await?;
     execute.timeout = request.timeout().or(execute.timeout);
@@ -135,18 +131,14 @@ pub(super) async fn run(
 /// Server-sent events: `output` and `error` with `{"text"}` (or `{"base64"}` for bytes that are not UTF-8), `limit`,
 /// and at last `end` with `{"exit_code", "timed_out"}`. A client that goes away stops the command.
 #[utoipa::path(post, path = "/v1/sessions/{id}/commands/stream", tag = "commands",
-    params(("id", description = "Id or name")), request_body = CommandRequest, responses(
+    params(NamedSession), request_body = CommandRequest, responses(
         (status = 200, description = "Its output as it comes", body = String, content_type = "text/event-stream"),
     ))]
 pub(super) async fn stream(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Json(request): Json<CommandRequest>,
+    session: OpenSession,
+    ApiJson(request): ApiJson<CommandRequest>,
 ) -> Answer<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
-    let live = service.session(&principal, &id).await?;
-    let in_use = live.begin_use();
-    let workspace = live.workspace(&service, &principal);
+    let (in_use, workspace) = (session.begin_use(), session.workspace());
     let spawn = SpawnRequest::new(request.command()?, Streams::Pipes).environment(request.env.clone());
     let spawn = spawn.directory(request.directory(&workspace).await?);
     let process = workspace.commands()?.spawn(&spawn).await?;

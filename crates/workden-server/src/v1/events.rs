@@ -4,7 +4,7 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
+    extract::State,
     http::HeaderMap,
     response::{
         Sse,
@@ -17,10 +17,12 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
+use super::session::{KnownSession, NamedSession};
 use crate::{
+    api_input::ApiQuery,
     clock::Moment,
     database::EventRow,
-    identity::Principal,
+    identity::TenantKey,
     service::{Answer, Service},
 };
 
@@ -69,15 +71,12 @@ pub(super) struct EventWindow {
 
 /// List the events of a session
 #[utoipa::path(get, path = "/v1/sessions/{id}/events", tag = "events",
-    params(("id", description = "Id or name"), EventWindow),
+    params(NamedSession, EventWindow),
     responses((status = 200, description = "Oldest first", body = Vec<EventView>)))]
 pub(super) async fn list(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Query(window): Query<EventWindow>,
+    KnownSession { service, row, .. }: KnownSession,
+    ApiQuery(window): ApiQuery<EventWindow>,
 ) -> Answer<Json<Vec<EventView>>> {
-    let row = service.session_row(&principal, &id).await?;
     service.events.settle().await?;
     let limit = window.limit.unwrap_or(100).clamp(1, PAGE);
     let rows = service.database.events(&row.id, window.after, limit).await?;
@@ -88,16 +87,14 @@ pub(super) async fn list(
 ///
 /// Server-sent events, each with its number as `id`, so that `Last-Event-ID` resumes. Ends with the session.
 #[utoipa::path(get, path = "/v1/sessions/{id}/events/stream", tag = "events",
-    params(("id", description = "Id or name"), EventWindow),
+    params(NamedSession, EventWindow),
     responses((status = 200, description = "Events as they happen", body = String, content_type = "text/event-stream")))]
 pub(super) async fn follow(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Query(window): Query<EventWindow>,
+    KnownSession { service, row, .. }: KnownSession,
+    ApiQuery(window): ApiQuery<EventWindow>,
     headers: HeaderMap,
 ) -> Answer<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
-    let session = service.session_row(&principal, &id).await?.id;
+    let session = row.id;
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let mut after = resumed.unwrap_or(window.after);
     let mut stored = service.events.follow();
@@ -139,10 +136,9 @@ pub(super) struct AuditWindow {
     responses((status = 200, description = "Newest first", body = Vec<EventView>)))]
 pub(super) async fn audit(
     State(service): State<Arc<Service>>,
-    principal: Principal,
-    Query(window): Query<AuditWindow>,
+    TenantKey(principal): TenantKey,
+    ApiQuery(window): ApiQuery<AuditWindow>,
 ) -> Answer<Json<Vec<EventView>>> {
-    principal.require_tenant()?;
     service.events.settle().await?;
     let before = window.before.unwrap_or_else(|| Moment::now().after(Duration::from_secs(1)));
     let limit = window.limit.unwrap_or(100).clamp(1, PAGE);

@@ -2,21 +2,20 @@
 
 use std::{sync::Arc, time::Duration};
 
-use axum::{
-    Json,
-    extract::{Path, Query, State},
-    http::StatusCode,
-};
+use axum::{Json, http::StatusCode};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 use workden::Sandbox;
 use workden_core::sandbox::{Job, JobId, JobRead, JobRequest, JobState};
 
-use super::commands::CommandRequest;
+use super::{
+    commands::CommandRequest,
+    session::{NamedSession, OpenSession},
+};
 use crate::{
     api_error::ApiErrorBody,
-    identity::Principal,
+    api_input::{ApiJson, ApiPath, ApiQuery},
     service::{Answer, Service},
 };
 
@@ -60,19 +59,25 @@ impl JobView {
     }
 }
 
+/// The job of a route.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(super) struct NamedJob {
+    /// Id of the job
+    job: String,
+}
+
 /// Start a background job
-#[utoipa::path(post, path = "/v1/sessions/{id}/jobs", tag = "jobs", params(("id", description = "Id or name")),
+#[utoipa::path(post, path = "/v1/sessions/{id}/jobs", tag = "jobs", params(NamedSession),
     request_body = CommandRequest, responses(
         (status = 201, description = "It runs", body = JobView),
         (status = 403, description = "The policy denies it", body = ApiErrorBody),
     ))]
 pub(super) async fn start(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Json(request): Json<CommandRequest>,
+    session: OpenSession,
+    ApiJson(request): ApiJson<CommandRequest>,
 ) -> Answer<(StatusCode, Json<JobView>)> {
-    let workspace = service.session(&principal, &id).await?.workspace(&service, &principal);
+    let workspace = session.workspace();
     let job = JobRequest::new(request.command()?).environment(request.env.clone());
     let job = job.directory(request.directory(&workspace).await?);
     let job = workspace.commands()?.start_job(&job).await?;
@@ -80,18 +85,12 @@ pub(super) async fn start(
 }
 
 /// List background jobs
-#[utoipa::path(get, path = "/v1/sessions/{id}/jobs", tag = "jobs", params(("id", description = "Id or name")),
+#[utoipa::path(get, path = "/v1/sessions/{id}/jobs", tag = "jobs", params(NamedSession),
     responses((status = 200, description = "Oldest first", body = Vec<JobView>)))]
-pub(super) async fn list(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-) -> Answer<Json<Vec<JobView>>> {
-    let live = service.session(&principal, &id).await?;
+pub(super) async fn list(session: OpenSession) -> Answer<Json<Vec<JobView>>> {
     // A process that has just started finds the jobs of the one before in the sandbox, and not without it.
-    live.unrecorded().start().await?;
-    let workspace = live.workspace(&service, &principal);
-    Ok(Json(workspace.commands()?.jobs().await?.iter().map(JobView::of).collect()))
+    session.live.unrecorded().start().await?;
+    Ok(Json(session.workspace().commands()?.jobs().await?.iter().map(JobView::of).collect()))
 }
 
 /// The output to read.
@@ -119,36 +118,28 @@ pub(super) struct JobText {
 
 /// Read the output of a background job
 #[utoipa::path(get, path = "/v1/sessions/{id}/jobs/{job}", tag = "jobs",
-    params(("id", description = "Id or name"), ("job", description = "Id of the job"), JobWindow), responses(
+    params(NamedSession, NamedJob, JobWindow), responses(
         (status = 200, description = "Output after the offset", body = JobText),
         (status = 404, description = "Job not found", body = ApiErrorBody),
     ))]
 pub(super) async fn read(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path((id, job)): Path<(String, String)>,
-    Query(window): Query<JobWindow>,
+    session: OpenSession,
+    ApiPath(NamedJob { job }): ApiPath<NamedJob>,
+    ApiQuery(window): ApiQuery<JobWindow>,
 ) -> Answer<Json<JobText>> {
-    let live = service.session(&principal, &id).await?;
-    let _in_use = live.begin_use();
+    let _in_use = session.begin_use();
     let wait = Duration::from_secs(window.wait_seconds.min(LONGEST_WAIT));
     let read = JobRead::from(window.offset).wait(wait);
-    let workspace = live.workspace(&service, &principal);
-    let output = workspace.commands()?.read_job(&JobId(job), &read).await?;
+    let output = session.workspace().commands()?.read_job(&JobId(job), &read).await?;
     let job = JobView::of(&output.job);
     Ok(Json(JobText { text: output.text, skipped: output.skipped, next: output.next, job }))
 }
 
 /// Stop a background job
 #[utoipa::path(delete, path = "/v1/sessions/{id}/jobs/{job}", tag = "jobs",
-    params(("id", description = "Id or name"), ("job", description = "Id of the job")),
+    params(NamedSession, NamedJob),
     responses((status = 204, description = "No process of it is left")))]
-pub(super) async fn kill(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path((id, job)): Path<(String, String)>,
-) -> Answer<StatusCode> {
-    let workspace = service.session(&principal, &id).await?.workspace(&service, &principal);
-    workspace.commands()?.kill_job(&JobId(job)).await?;
+pub(super) async fn kill(session: OpenSession, ApiPath(NamedJob { job }): ApiPath<NamedJob>) -> Answer<StatusCode> {
+    session.workspace().commands()?.kill_job(&JobId(job)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use axum::{
     body::Body,
-    extract::{Path, Request, State},
+    extract::{Request, State},
     response::Response,
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
-
 use workden::ErrorKind;
 
+use super::session::{NamedSession, OpenSession};
 use crate::{
     api_error::ApiErrorBody,
-    identity::Principal,
+    identity::{Principal, TenantKey},
     service::{Answer, Service},
     sessions::{AtSessionEnd, ExistingName, NewSession},
 };
@@ -34,21 +34,15 @@ const AGENT: &str = "agent";
 ///
 /// Streamable HTTP of the Model Context Protocol. Where the policy asks, the client of an API key is asked if it can ask
 /// its user; otherwise, and always for the token of the session, the question waits at `/v1/approvals`.
-#[utoipa::path(post, path = "/v1/sessions/{id}/mcp", tag = "tools", params(("id", description = "Id or name")),
+#[utoipa::path(post, path = "/v1/sessions/{id}/mcp", tag = "tools", params(NamedSession),
     request_body(content = Object, content_type = "application/json"), responses(
         (status = 200, description = "The answer", body = String, content_type = "text/event-stream"),
         (status = 202, description = "A notification was taken"),
         (status = 404, description = "There is none that you may use", body = ApiErrorBody),
     ))]
-pub(super) async fn post(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    request: Request,
-) -> Answer<Response> {
-    let live = service.session(&principal, &id).await?;
-    let in_use = live.begin_use();
-    let response = live.mcp(&service, &principal)?.answer(request).await;
+pub(super) async fn post(session: OpenSession, request: Request) -> Answer<Response> {
+    let in_use = session.begin_use();
+    let response = session.mcp()?.answer(request).await;
     // The use ends with the answer, which comes while its call runs.
     Ok(response.map(|body| {
         Body::new(http_body_util::BodyExt::map_frame(body, move |frame| {
@@ -59,28 +53,17 @@ pub(super) async fn post(
 }
 
 /// Listen for messages of MCP
-#[utoipa::path(get, path = "/v1/sessions/{id}/mcp", tag = "tools", params(("id", description = "Id or name")),
+#[utoipa::path(get, path = "/v1/sessions/{id}/mcp", tag = "tools", params(NamedSession),
     responses((status = 200, description = "Messages", body = String, content_type = "text/event-stream")))]
-pub(super) async fn get(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    request: Request,
-) -> Answer<Response> {
-    let live = service.session(&principal, &id).await?;
-    Ok(live.mcp(&service, &principal)?.answer(request).await)
+pub(super) async fn get(session: OpenSession, request: Request) -> Answer<Response> {
+    Ok(session.mcp()?.answer(request).await)
 }
 
 /// End a session of MCP
-#[utoipa::path(delete, path = "/v1/sessions/{id}/mcp", tag = "tools", params(("id", description = "Id or name")),
+#[utoipa::path(delete, path = "/v1/sessions/{id}/mcp", tag = "tools", params(NamedSession),
     responses((status = 204, description = "It is ended")))]
-pub(super) async fn delete(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    request: Request,
-) -> Answer<Response> {
-    get(State(service), principal, Path(id), request).await
+pub(super) async fn delete(session: OpenSession, request: Request) -> Answer<Response> {
+    get(session, request).await
 }
 
 /// Send a message of MCP to the session `agent`
@@ -94,11 +77,10 @@ pub(super) async fn delete(
     ))]
 pub(super) async fn post_to_agent(
     State(service): State<Arc<Service>>,
-    principal: Principal,
+    TenantKey(principal): TenantKey,
     request: Request,
 ) -> Answer<Response> {
-    let id = agent(&service, &principal).await?;
-    post(State(service), principal, Path(id), request).await
+    post(agent(service, principal).await?, request).await
 }
 
 /// Listen for messages of MCP from the session `agent`
@@ -106,26 +88,29 @@ pub(super) async fn post_to_agent(
     responses((status = 200, description = "Messages", body = String, content_type = "text/event-stream")))]
 pub(super) async fn get_of_agent(
     State(service): State<Arc<Service>>,
-    principal: Principal,
+    TenantKey(principal): TenantKey,
     request: Request,
 ) -> Answer<Response> {
-    let id = agent(&service, &principal).await?;
-    get(State(service), principal, Path(id), request).await
+    get(agent(service, principal).await?, request).await
 }
 
 /// End a session of MCP with the session `agent`
 #[utoipa::path(delete, path = "/v1/mcp", tag = "tools", responses((status = 204, description = "It is ended")))]
 pub(super) async fn delete_of_agent(
     service: State<Arc<Service>>,
-    principal: Principal,
+    key: TenantKey,
     request: Request,
 ) -> Answer<Response> {
-    get_of_agent(service, principal, request).await
+    get_of_agent(service, key, request).await
 }
 
-/// Returns the id of the session `agent` of the caller's tenant, which runs.
-async fn agent(service: &Arc<Service>, principal: &Principal) -> Answer<String> {
-    principal.require_tenant()?;
+/// Returns the session `agent` of the caller's tenant, which runs.
+async fn agent(service: Arc<Service>, principal: Principal) -> Answer<OpenSession> {
+    let id = running_agent(&service, &principal).await?;
+    OpenSession::of(service, principal, &id).await
+}
+
+async fn running_agent(service: &Arc<Service>, principal: &Principal) -> Answer<String> {
     match service.database.session_named(&principal.tenant, AGENT).await? {
         Some(row) if row.state == "running" => return Ok(row.id),
         Some(row) if row.state == "paused" => return Ok(service.resume_session(principal, &row.id).await?.id),

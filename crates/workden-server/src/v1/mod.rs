@@ -10,6 +10,7 @@ mod mcp;
 mod ports;
 mod processes;
 mod search;
+mod session;
 mod sessions;
 mod tools;
 mod watch;
@@ -18,6 +19,7 @@ mod wire;
 use std::sync::Arc;
 
 use axum::Router;
+pub(crate) use session::SessionPath;
 use utoipa::{
     Modify, OpenApi,
     openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme},

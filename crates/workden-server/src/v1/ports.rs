@@ -4,20 +4,22 @@ use std::sync::Arc;
 
 use axum::{
     Json,
-    extract::{Path, Request, State},
+    extract::Request,
     http::{HeaderMap, StatusCode, header::HOST},
     response::Response,
     routing::any,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
+use super::session::{KnownSession, NamedSession, OpenSession};
 use crate::{
     api_error::{ApiError, ApiErrorBody},
+    api_input::ApiPath,
     database::SessionRow,
-    identity::Principal,
+    identity::TenantKey,
     ports::{self, Place, PortVisit},
     service::{Answer, Service},
 };
@@ -29,6 +31,14 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
         // What is below them is the server's own, and not described.
         .route("/v1/sessions/{id}/ports/{port}/", any(through))
         .route("/v1/sessions/{id}/ports/{port}/{*path}", any(through))
+}
+
+/// The port of a route.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(super) struct NumberedPort {
+    /// 1 to 65535; 0 stands for all where a port is made private
+    port: u16,
 }
 
 /// A port of a session.
@@ -65,15 +75,12 @@ impl PortView {
 }
 
 /// List the published ports of a session
-#[utoipa::path(get, path = "/v1/sessions/{id}/ports", tag = "ports", params(("id", description = "Id or name")),
+#[utoipa::path(get, path = "/v1/sessions/{id}/ports", tag = "ports", params(NamedSession),
     responses((status = 200, description = "By number; 0 stands for all", body = Vec<PortView>)))]
 pub(super) async fn list(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
+    KnownSession { service, row, .. }: KnownSession,
     headers: HeaderMap,
 ) -> Answer<Json<Vec<PortView>>> {
-    let row = service.session_row(&principal, &id).await?;
     let mut views = Vec::new();
     for port in service.database.published_ports(&row.id).await? {
         views.push(PortView::of(&service, &row, port, &headers).await?);
@@ -85,15 +92,13 @@ pub(super) async fn list(
 ///
 /// Its addresses, whether or not a server listens there now.
 #[utoipa::path(get, path = "/v1/sessions/{id}/ports/{port}", tag = "ports",
-    params(("id", description = "Id or name"), ("port", description = "1 to 65535")),
+    params(NamedSession, NumberedPort),
     responses((status = 200, description = "Its addresses", body = PortView)))]
 pub(super) async fn describe(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path((id, port)): Path<(String, u16)>,
+    ApiPath(NumberedPort { port }): ApiPath<NumberedPort>,
+    KnownSession { service, row, .. }: KnownSession,
     headers: HeaderMap,
 ) -> Answer<Json<PortView>> {
-    let row = service.session_row(&principal, &id).await?;
     Ok(Json(PortView::of(&service, &row, valid(port)?, &headers).await?))
 }
 
@@ -101,39 +106,35 @@ pub(super) async fn describe(
 ///
 /// Everyone who knows its address may reach it from now on, without a key.
 #[utoipa::path(put, path = "/v1/sessions/{id}/ports/{port}", tag = "ports",
-    params(("id", description = "Id or name"), ("port", description = "1 to 65535")),
+    params(NamedSession, NumberedPort),
     responses(
         (status = 200, description = "It is published", body = PortView),
         (status = 403, description = "The token of a session may not publish", body = ApiErrorBody),
     ))]
 pub(super) async fn publish(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path((id, port)): Path<(String, u16)>,
+    ApiPath(NumberedPort { port }): ApiPath<NumberedPort>,
+    // The agent has the token of the session: it must not show the work of its owner to everyone.
+    _: TenantKey,
+    session: KnownSession,
     headers: HeaderMap,
 ) -> Answer<Json<PortView>> {
-    // The agent has that token: it must not show the work of its owner to everyone.
-    principal.require_tenant()?;
-    let row = service.session_row(&principal, &id).await?;
+    let KnownSession { service, row, .. } = &session;
     service.database.publish_port(&row.id, valid(port)?).await?;
-    let recorder = service.recorder(&row.id, &row.tenant, &principal);
-    recorder.tell("port_published", &json!({ "port": port }));
-    Ok(Json(PortView::of(&service, &row, port, &headers).await?))
+    session.tell("port_published", &json!({ "port": port }));
+    Ok(Json(PortView::of(service, row, port, &headers).await?))
 }
 
 /// Make a port private again
 #[utoipa::path(delete, path = "/v1/sessions/{id}/ports/{port}", tag = "ports",
-    params(("id", description = "Id or name"), ("port", description = "0 for all")),
+    params(NamedSession, NumberedPort),
     responses((status = 204, description = "It is private")))]
 pub(super) async fn unpublish(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path((id, port)): Path<(String, u16)>,
+    ApiPath(NumberedPort { port }): ApiPath<NumberedPort>,
+    _: TenantKey,
+    session: KnownSession,
 ) -> Answer<StatusCode> {
-    principal.require_tenant()?;
-    let row = service.session_row(&principal, &id).await?;
-    if service.database.unpublish_port(&row.id, port).await? {
-        service.recorder(&row.id, &row.tenant, &principal).tell("port_unpublished", &json!({ "port": port }));
+    if session.service.database.unpublish_port(&session.row.id, port).await? {
+        session.tell("port_unpublished", &json!({ "port": port }));
     }
     Ok(StatusCode::NO_CONTENT)
 }
@@ -147,18 +148,15 @@ fn valid(port: u16) -> Answer<u16> {
 
 /// Forwards a request to the server behind a port.
 async fn through(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(place): Path<std::collections::HashMap<String, String>>,
+    ApiPath(NumberedPort { port }): ApiPath<NumberedPort>,
+    OpenSession { service, principal, live }: OpenSession,
     request: Request,
 ) -> Answer<Response> {
-    let (id, port) = (place.get("id").map_or("", String::as_str), place.get("port").map_or("", String::as_str));
-    let port = port.parse().map_err(|_| ApiError::invalid("invalid port").hint("use 1 to 65535")).and_then(valid)?;
+    let port = valid(port)?;
     if request.headers().get("service-worker").is_some() {
         return Err(ApiError::forbidden("a service worker is not supported below a path of the API")
             .hint("open the port by its own host name"));
     }
-    let live = service.session(&principal, id).await?;
     // The parameters are decoded; the address has the path as the client wrote it.
     let before: usize = request.uri().path().match_indices('/').nth(5).map_or(0, |(at, _)| at);
     let prefix = request.uri().path()[..before].to_owned();

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use axum::{
     Json,
-    body::Bytes,
     extract::{
-        Path, Query, State, WebSocketUpgrade,
+        FromRequestParts,
         ws::{Message, WebSocket},
     },
-    http::StatusCode,
+    http::{StatusCode, request::Parts},
     response::Response,
 };
 use futures_util::{SinkExt, StreamExt, stream::SplitStream};
@@ -20,11 +19,14 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use workden::Result;
 use workden_core::sandbox::{Signal, SpawnRequest, Stream, Streams, WindowSize};
 
-use super::commands::CommandRequest;
+use super::{
+    commands::CommandRequest,
+    session::{NamedSession, OpenSession},
+};
 use crate::{
     api_error::{ApiError, ApiErrorBody},
+    api_input::{ApiBytes, ApiJson, ApiPath, ApiQuery, ApiWebSocket},
     clock::Moment,
-    identity::Principal,
     processes::{Piece, ServedProcess},
     service::{Answer, Service},
     sessions::SessionUse,
@@ -97,85 +99,86 @@ impl ProcessView {
     }
 }
 
+/// The process of a route.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(super) struct NumberedProcess {
+    /// Number of the process
+    process: u64,
+}
+
+/// A process of an opened session.
+pub(super) struct FoundProcess {
+    session: OpenSession,
+    process: Arc<ServedProcess>,
+}
+
+impl FromRequestParts<Arc<Service>> for FoundProcess {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, service: &Arc<Service>) -> Result<Self, ApiError> {
+        let ApiPath(NumberedProcess { process }) = ApiPath::from_request_parts(parts, service).await?;
+        let session = OpenSession::from_request_parts(parts, service).await?;
+        let process = session.live.processes.find(process)?;
+        Ok(Self { session, process })
+    }
+}
+
 /// Start a process
 ///
 /// It runs until it ends or is stopped; clients attach to it and leave it.
-#[utoipa::path(post, path = "/v1/sessions/{id}/processes", tag = "processes", params(("id", description = "Id or name")),
+#[utoipa::path(post, path = "/v1/sessions/{id}/processes", tag = "processes", params(NamedSession),
     request_body = ProcessRequest, responses(
         (status = 201, description = "It runs", body = ProcessView),
         (status = 403, description = "The policy denies it", body = ApiErrorBody),
     ))]
 pub(super) async fn start(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Json(request): Json<ProcessRequest>,
+    session: OpenSession,
+    ApiJson(request): ApiJson<ProcessRequest>,
 ) -> Answer<(StatusCode, Json<ProcessView>)> {
-    let live = service.session(&principal, &id).await?;
-    let workspace = live.workspace(&service, &principal);
+    let workspace = session.workspace();
     let streams = request.terminal.map_or(Streams::Pipes, |size| Streams::Terminal(size.into()));
     let spawn = SpawnRequest::new(request.command.command()?, streams).environment(request.command.env.clone());
     let spawn = spawn.directory(request.command.directory(&workspace).await?);
-    let process = live.processes.start(&workspace, &spawn, request.tag).await?;
+    let process = session.live.processes.start(&workspace, &spawn, request.tag).await?;
     Ok((StatusCode::CREATED, Json(ProcessView::of(&process))))
 }
 
 /// List processes
-#[utoipa::path(get, path = "/v1/sessions/{id}/processes", tag = "processes", params(("id", description = "Id or name")),
+#[utoipa::path(get, path = "/v1/sessions/{id}/processes", tag = "processes", params(NamedSession),
     responses((status = 200, description = "Oldest first, for a while also those that ended", body = Vec<ProcessView>)))]
-pub(super) async fn list(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-) -> Answer<Json<Vec<ProcessView>>> {
-    let live = service.session(&principal, &id).await?;
-    Ok(Json(live.processes.all().iter().map(|process| ProcessView::of(process)).collect()))
+pub(super) async fn list(session: OpenSession) -> Answer<Json<Vec<ProcessView>>> {
+    Ok(Json(session.live.processes.all().iter().map(|process| ProcessView::of(process)).collect()))
 }
 
 /// Describe a process
 #[utoipa::path(get, path = "/v1/sessions/{id}/processes/{process}", tag = "processes",
-    params(("id", description = "Id or name"), ("process" = u64, description = "Number of the process")), responses(
+    params(NamedSession, NumberedProcess), responses(
         (status = 200, description = "The process", body = ProcessView),
         (status = 404, description = "Process not found", body = ApiErrorBody),
     ))]
-pub(super) async fn describe(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path((id, process)): Path<(String, u64)>,
-) -> Answer<Json<ProcessView>> {
-    let live = service.session(&principal, &id).await?;
-    Ok(Json(ProcessView::of(&*live.processes.find(process)?)))
+pub(super) async fn describe(FoundProcess { process, .. }: FoundProcess) -> Answer<Json<ProcessView>> {
+    Ok(Json(ProcessView::of(&process)))
 }
 
 /// Stop a process
 ///
 /// Stops it with everything that it started.
 #[utoipa::path(delete, path = "/v1/sessions/{id}/processes/{process}", tag = "processes",
-    params(("id", description = "Id or name"), ("process" = u64, description = "Number of the process")),
+    params(NamedSession, NumberedProcess),
     responses((status = 204, description = "It is being stopped")))]
-pub(super) async fn stop(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path((id, process)): Path<(String, u64)>,
-) -> Answer<StatusCode> {
-    let live = service.session(&principal, &id).await?;
-    live.processes.find(process)?.stop();
+pub(super) async fn stop(FoundProcess { process, .. }: FoundProcess) -> Answer<StatusCode> {
+    process.stop();
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Write to the standard input of a process
 #[utoipa::path(post, path = "/v1/sessions/{id}/processes/{process}/input", tag = "processes",
-    params(("id", description = "Id or name"), ("process" = u64, description = "Number of the process")),
+    params(NamedSession, NumberedProcess),
     request_body(content = [u8], content_type = "application/octet-stream"),
     responses((status = 204, description = "It has the bytes")))]
-pub(super) async fn input(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path((id, process)): Path<(String, u64)>,
-    bytes: Bytes,
-) -> Answer<StatusCode> {
-    let live = service.session(&principal, &id).await?;
-    live.processes.find(process)?.control.write(bytes).await?;
+pub(super) async fn input(FoundProcess { process, .. }: FoundProcess, ApiBytes(bytes): ApiBytes) -> Answer<StatusCode> {
+    process.control.write(bytes).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -190,16 +193,13 @@ pub(super) struct SignalRequest {
 
 /// Send a signal to a process
 #[utoipa::path(post, path = "/v1/sessions/{id}/processes/{process}/signal", tag = "processes",
-    params(("id", description = "Id or name"), ("process" = u64, description = "Number of the process")),
+    params(NamedSession, NumberedProcess),
     request_body = SignalRequest, responses((status = 204, description = "It is sent")))]
 pub(super) async fn signal(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path((id, process)): Path<(String, u64)>,
-    Json(request): Json<SignalRequest>,
+    FoundProcess { process, .. }: FoundProcess,
+    ApiJson(request): ApiJson<SignalRequest>,
 ) -> Answer<StatusCode> {
-    let live = service.session(&principal, &id).await?;
-    live.processes.find(process)?.control.signal(request.signal).await?;
+    process.control.signal(request.signal).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -219,17 +219,14 @@ pub(super) struct AttachFrom {
 /// `{"type": "ended", "exit_code"}`. To the service: binary messages are input; text messages are
 /// `{"type": "resize", "rows", "columns"}`, `{"type": "signal", "signal"}` and `{"type": "close_input"}`.
 #[utoipa::path(get, path = "/v1/sessions/{id}/processes/{process}/attach", tag = "processes",
-    params(("id", description = "Id or name"), ("process" = u64, description = "Number of the process"), AttachFrom),
+    params(NamedSession, NumberedProcess, AttachFrom),
     responses((status = 101, description = "A websocket")))]
 pub(super) async fn attach(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path((id, process)): Path<(String, u64)>,
-    Query(from): Query<AttachFrom>,
-    upgrade: WebSocketUpgrade,
+    FoundProcess { session, process }: FoundProcess,
+    ApiQuery(from): ApiQuery<AttachFrom>,
+    ApiWebSocket(upgrade): ApiWebSocket,
 ) -> Answer<Response> {
-    let live = service.session(&principal, &id).await?;
-    let (process, in_use) = (live.processes.find(process)?, live.begin_use());
+    let in_use = session.begin_use();
     Ok(upgrade.on_upgrade(move |socket| watch(socket, process, from.offset, in_use)))
 }
 

@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Json,
-    extract::{Path, State},
-};
+use axum::Json;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -14,9 +11,9 @@ use workden_core::search::{
     Completeness, Context, GlobRequest, Globbed, GrepRequest, Grepped, Hidden, IgnoreFiles, LetterCase, Pattern,
 };
 
-use super::files::place;
+use super::session::{NamedSession, OpenSession, SessionPath};
 use crate::{
-    identity::Principal,
+    api_input::ApiJson,
     service::{Answer, Service},
 };
 
@@ -60,15 +57,10 @@ pub(super) struct LineSearch {
 
 /// Search in files
 #[utoipa::path(post, path = "/v1/sessions/{id}/search/lines", tag = "search",
-    params(("id", description = "Id or name")), request_body = LineSearch,
+    params(NamedSession), request_body = LineSearch,
     responses((status = 200, description = "Matches by file", body = Object)))]
-pub(super) async fn grep(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Json(search): Json<LineSearch>,
-) -> Answer<Json<Grepped>> {
-    let (workspace, path) = place(&service, &principal, (&id, &search.path)).await?;
+pub(super) async fn grep(session: OpenSession, ApiJson(search): ApiJson<LineSearch>) -> Answer<Json<Grepped>> {
+    let SessionPath { workspace, path } = session.at(&search.path).await?;
     let mut pattern = match search.literal {
         true => Pattern::literal(search.pattern),
         false => Pattern::regex(search.pattern),
@@ -112,15 +104,10 @@ pub(super) struct PathMatches {
 
 /// Find files by name
 #[utoipa::path(post, path = "/v1/sessions/{id}/search/paths", tag = "search",
-    params(("id", description = "Id or name")), request_body = PathSearch,
+    params(NamedSession), request_body = PathSearch,
     responses((status = 200, description = "Newest first", body = PathMatches)))]
-pub(super) async fn glob(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Json(search): Json<PathSearch>,
-) -> Answer<Json<PathMatches>> {
-    let (workspace, path) = place(&service, &principal, (&id, &search.path)).await?;
+pub(super) async fn glob(session: OpenSession, ApiJson(search): ApiJson<PathSearch>) -> Answer<Json<PathMatches>> {
+    let SessionPath { workspace, path } = session.at(&search.path).await?;
     let request = GlobRequest::new(search.pattern).keep(search.limit.unwrap_or(1000).min(MOST));
     let found: Globbed = workspace.files().glob_path(&path, &request).await?;
     let paths = found.entries.iter().map(|entry| entry.path.to_string()).collect();

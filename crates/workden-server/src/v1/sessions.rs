@@ -2,22 +2,20 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use axum::{
-    Json,
-    extract::{Path, Query, State},
-    http::StatusCode,
-};
+use axum::{Json, extract::State, http::StatusCode};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 use workden::{Sandbox, core::sandbox::Isolation};
 
+use super::session::{KnownSession, NamedSession, OpenSession};
 use crate::{
     RuntimeAlias,
     api_error::{ApiError, ApiErrorBody},
+    api_input::{ApiJson, ApiPath, ApiQuery},
     clock::Moment,
     database::SessionQuery,
-    identity::Principal,
+    identity::{Principal, TenantKey},
     service::{Answer, Service},
     sessions::{NewSession, SessionView, creation::Creation},
 };
@@ -59,7 +57,7 @@ pub(super) struct OpenedSession {
 pub(super) async fn create(
     State(service): State<Arc<Service>>,
     principal: Principal,
-    Json(new): Json<NewSession>,
+    ApiJson(new): ApiJson<NewSession>,
 ) -> Answer<(StatusCode, Json<OpenedSession>)> {
     let (row, creation) = service.create_session(&principal, new).await?;
     let status = if creation == Creation::Created { StatusCode::CREATED } else { StatusCode::OK };
@@ -97,7 +95,7 @@ pub(super) struct SessionPage {
 pub(super) async fn list(
     State(service): State<Arc<Service>>,
     principal: Principal,
-    Query(filter): Query<SessionFilter>,
+    ApiQuery(filter): ApiQuery<SessionFilter>,
 ) -> Answer<Json<SessionPage>> {
     let labels = labels(filter.labels.as_deref().unwrap_or_default())?;
     let limit = filter.limit.unwrap_or(100).clamp(1, PAGE);
@@ -123,30 +121,25 @@ fn labels(text: &str) -> Answer<BTreeMap<String, String>> {
 }
 
 /// Describe a session
-#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", params(("id", description = "Id or name")), responses(
+#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", params(NamedSession), responses(
     (status = 200, description = "The session", body = SessionView),
     (status = 404, description = "There is none that you may use", body = ApiErrorBody),
 ))]
-pub(super) async fn describe(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-) -> Answer<Json<SessionView>> {
-    let row = service.session_row(&principal, &id).await?;
+pub(super) async fn describe(KnownSession { service, row, .. }: KnownSession) -> Answer<Json<SessionView>> {
     Ok(Json(service.session_view(&row)))
 }
 
 /// Delete a session
 ///
 /// Ends its processes and removes its files.
-#[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions", params(("id", description = "Id or name")), responses(
+#[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions", params(NamedSession), responses(
     (status = 204, description = "It is gone"),
     (status = 404, description = "There is none that you may use", body = ApiErrorBody),
 ))]
 pub(super) async fn delete(
     State(service): State<Arc<Service>>,
     principal: Principal,
-    Path(id): Path<String>,
+    ApiPath(NamedSession { id }): ApiPath<NamedSession>,
 ) -> Answer<StatusCode> {
     service.delete_session(&principal, &id).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -155,7 +148,7 @@ pub(super) async fn delete(
 /// Pause a session
 ///
 /// Ends its processes, and keeps its files until it is resumed or deleted.
-#[utoipa::path(post, path = "/v1/sessions/{id}/pause", tag = "sessions", params(("id", description = "Id or name")),
+#[utoipa::path(post, path = "/v1/sessions/{id}/pause", tag = "sessions", params(NamedSession),
     responses(
         (status = 200, description = "It is paused", body = SessionView),
         (status = 501, description = "Its files are in the sandbox", body = ApiErrorBody),
@@ -163,19 +156,19 @@ pub(super) async fn delete(
 pub(super) async fn pause(
     State(service): State<Arc<Service>>,
     principal: Principal,
-    Path(id): Path<String>,
+    ApiPath(NamedSession { id }): ApiPath<NamedSession>,
 ) -> Answer<Json<SessionView>> {
     service.pause_session(&principal, &id).await?;
-    describe(State(service), principal, Path(id)).await
+    Ok(Json(service.session_view(&service.session_row(&principal, &id).await?)))
 }
 
 /// Resume a paused session
-#[utoipa::path(post, path = "/v1/sessions/{id}/resume", tag = "sessions", params(("id", description = "Id or name")),
+#[utoipa::path(post, path = "/v1/sessions/{id}/resume", tag = "sessions", params(NamedSession),
     responses((status = 200, description = "It runs", body = SessionView)))]
 pub(super) async fn resume(
     State(service): State<Arc<Service>>,
     principal: Principal,
-    Path(id): Path<String>,
+    ApiPath(NamedSession { id }): ApiPath<NamedSession>,
 ) -> Answer<Json<SessionView>> {
     let row = service.resume_session(&principal, &id).await?;
     Ok(Json(service.session_view(&row)))
@@ -190,21 +183,19 @@ pub(super) struct SessionExtension {
 }
 
 /// Set when a session ends
-#[utoipa::path(post, path = "/v1/sessions/{id}/lifetime", tag = "sessions", params(("id", description = "Id or name")),
+#[utoipa::path(post, path = "/v1/sessions/{id}/lifetime", tag = "sessions", params(NamedSession),
     request_body = SessionExtension, responses((status = 200, description = "Its new end", body = SessionView)))]
 pub(super) async fn extend(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Json(extension): Json<SessionExtension>,
-) -> Answer<Json<SessionView>> {
     // An agent with the token of its session does not decide how long it lives.
-    principal.require_tenant()?;
-    let row = service.session_row(&principal, &id).await?;
+    _: TenantKey,
+    session: KnownSession,
+    ApiJson(extension): ApiJson<SessionExtension>,
+) -> Answer<Json<SessionView>> {
+    let KnownSession { service, principal, row } = session;
     let most = service.tenant_quotas(&row.tenant).await?.lifetime_seconds;
     let lifetime = Duration::from_secs(extension.lifetime_seconds.min(most));
     service.database.set_session_end(&row.id, Moment::now().after(lifetime)).await?;
-    describe(State(service), principal, Path(row.id)).await
+    Ok(Json(service.session_view(&service.session_row(&principal, &row.id).await?)))
 }
 
 /// The resources that a session uses.
@@ -228,15 +219,10 @@ pub(super) struct SessionUsage {
 }
 
 /// Show what a session uses
-#[utoipa::path(get, path = "/v1/sessions/{id}/usage", tag = "sessions", params(("id", description = "Id or name")),
+#[utoipa::path(get, path = "/v1/sessions/{id}/usage", tag = "sessions", params(NamedSession),
     responses((status = 200, description = "Now", body = SessionUsage)))]
-pub(super) async fn usage(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-) -> Answer<Json<SessionUsage>> {
-    let live = service.session(&principal, &id).await?;
-    let commands = live.unrecorded().commands()?;
+pub(super) async fn usage(session: OpenSession) -> Answer<Json<SessionUsage>> {
+    let commands = session.live.unrecorded().commands()?;
     let (usage, isolation) = (commands.usage().await?, commands.isolation().await?);
     Ok(Json(SessionUsage {
         memory: usage.memory,

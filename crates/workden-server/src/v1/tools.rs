@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Json,
-    extract::{Path, State},
-};
+use axum::Json;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,8 +10,9 @@ use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 use workden_tools::{Attachment, ToolSpec};
 
+use super::session::{NamedSession, OpenSession};
 use crate::{
-    identity::Principal,
+    api_input::ApiJson,
     service::{Answer, Service},
 };
 
@@ -25,15 +23,10 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
 /// List the tools
 ///
 /// The tools that the policy of the session permits, with descriptions and schemas for a model.
-#[utoipa::path(get, path = "/v1/sessions/{id}/tools", tag = "tools", params(("id", description = "Id or name")),
+#[utoipa::path(get, path = "/v1/sessions/{id}/tools", tag = "tools", params(NamedSession),
     responses((status = 200, description = "The tools", body = Vec<Object>)))]
-pub(super) async fn list(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-) -> Answer<Json<Vec<ToolSpec>>> {
-    let live = service.session(&principal, &id).await?;
-    Ok(Json(live.toolset(&service, &principal)?.list().to_vec()))
+pub(super) async fn list(session: OpenSession) -> Answer<Json<Vec<ToolSpec>>> {
+    Ok(Json(session.toolset()?.list().to_vec()))
 }
 
 /// A call of a tool.
@@ -77,17 +70,11 @@ pub(super) struct AttachmentView {
 /// Call a tool
 ///
 /// A refusal or a failure of the tool is an answer for the model, with status 200.
-#[utoipa::path(post, path = "/v1/sessions/{id}/tools", tag = "tools", params(("id", description = "Id or name")),
+#[utoipa::path(post, path = "/v1/sessions/{id}/tools", tag = "tools", params(NamedSession),
     request_body = ToolCall, responses((status = 200, description = "The answer", body = ToolCallAnswer)))]
-pub(super) async fn call(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Json(call): Json<ToolCall>,
-) -> Answer<Json<ToolCallAnswer>> {
-    let live = service.session(&principal, &id).await?;
-    let _in_use = live.begin_use();
-    let answered = live.toolset(&service, &principal)?.call(&call.name, call.arguments).await;
+pub(super) async fn call(session: OpenSession, ApiJson(call): ApiJson<ToolCall>) -> Answer<Json<ToolCallAnswer>> {
+    let _in_use = session.begin_use();
+    let answered = session.toolset()?.call(&call.name, call.arguments).await;
     Ok(Json(match answered {
         Ok(answer) => ToolCallAnswer {
             text: answer.text,

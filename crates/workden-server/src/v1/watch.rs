@@ -2,12 +2,9 @@
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
-use axum::{
-    extract::{Path, Query, State},
-    response::{
-        Sse,
-        sse::{Event, KeepAlive},
-    },
+use axum::response::{
+    Sse,
+    sse::{Event, KeepAlive},
 };
 use futures_util::{Stream, StreamExt};
 use serde::{Deserialize, Serialize};
@@ -19,10 +16,10 @@ use workden_core::{
     sandbox::{FileChange, FileEvent, WatchDepth, WatchRequest},
 };
 
-use super::files::place;
+use super::session::{DirectoryPath, NamedSession, SessionDirectory, SessionPath};
 use crate::{
     api_error::{ApiError, ApiErrorBody},
-    identity::Principal,
+    api_input::ApiQuery,
     service::{Answer, Service},
 };
 
@@ -30,13 +27,10 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
     OpenApiRouter::new().routes(routes!(watch))
 }
 
-/// What to watch.
+/// How deep to watch.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct WatchWindow {
-    /// A directory; the working directory by default.
-    #[serde(default)]
-    path: String,
+pub(super) struct WatchDepthQuery {
     /// Whether everything below it is watched as well.
     #[serde(default)]
     recursive: bool,
@@ -69,17 +63,14 @@ impl ChangeView {
 /// Server-sent events: `changed` with the path and what happened, `missed` when a slow reader lost some, and `error`
 /// when the watch ends. Starts the sandbox of the session.
 #[utoipa::path(get, path = "/v1/sessions/{id}/watch", tag = "files",
-    params(("id", description = "Id or name"), WatchWindow), responses(
+    params(NamedSession, DirectoryPath, WatchDepthQuery), responses(
         (status = 200, description = "Changes as they happen", body = ChangeView, content_type = "text/event-stream"),
         (status = 404, description = "Directory not found", body = ApiErrorBody),
     ))]
 pub(super) async fn watch(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Query(window): Query<WatchWindow>,
+    SessionDirectory(SessionPath { workspace, path }): SessionDirectory,
+    ApiQuery(window): ApiQuery<WatchDepthQuery>,
 ) -> Answer<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
-    let (workspace, path) = place(&service, &principal, (&id, &window.path)).await?;
     let depth = if window.recursive { WatchDepth::Tree } else { WatchDepth::Entries };
     let sandbox = workspace.commands()?;
     let at = sandbox.resolve(&path, Symlink::Follow).await?;

@@ -5,21 +5,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use axum::{
-    body::Body,
-    extract::{Path, Request, State},
-    response::Response,
-};
+use axum::{body::Body, extract::Request, response::Response};
 use hyper_util::rt::TokioIo;
 use utoipa_axum::{router::OpenApiRouter, routes};
 use workden::{BackendExt, Error, ErrorKind, Result, Sandbox};
 use workden_core::{forward_backend, forward_sandbox};
 use workden_wire::{MessageStream, ServeOptions, websocket_answer};
 
+use super::session::{NamedSession, OpenSession};
 use crate::{
     api_error::{ApiError, ApiErrorBody},
     events::EventLog,
-    identity::Principal,
     service::{Answer, Service},
 };
 
@@ -69,27 +65,21 @@ forward_sandbox! {
 ///
 /// A websocket whose binary messages carry the wire of workden, HTTP/2. `workden run --remote` and `ServiceSandbox` in
 /// Rust are its clients. A process that was started here ends with the connection.
-#[utoipa::path(get, path = "/v1/sessions/{id}/wire", tag = "sessions", params(("id", description = "Id or name")),
+#[utoipa::path(get, path = "/v1/sessions/{id}/wire", tag = "sessions", params(NamedSession),
     responses(
         (status = 101, description = "A websocket"),
         (status = 400, description = "The request does not ask for a websocket", body = ApiErrorBody),
         (status = 404, description = "There is none that you may use", body = ApiErrorBody),
     ))]
-pub(super) async fn wire(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    mut request: Request,
-) -> Answer<Response> {
-    let live = service.session(&principal, &id).await?;
+pub(super) async fn wire(session: OpenSession, mut request: Request) -> Answer<Response> {
     let answer = websocket_answer(&head(&request)).ok_or_else(|| {
         ApiError::invalid("the request does not ask for a websocket").hint("connect with `workden run --remote URL`")
     })?;
     let upgrade = hyper::upgrade::on(&mut request);
-    let (in_use, workspace) = (live.begin_use(), live.workspace(&service, &principal));
-    let guarded: Arc<dyn Sandbox> = Arc::new(workspace.commands()?.clone());
-    let shared = SharedSandbox { guarded, events: Arc::clone(&service.events) };
-    service.tasks.spawn(async move {
+    let guarded: Arc<dyn Sandbox> = Arc::new(session.workspace().commands()?.clone());
+    let (in_use, shared) =
+        (session.begin_use(), SharedSandbox { guarded, events: Arc::clone(&session.service.events) });
+    session.service.tasks.spawn(async move {
         let _in_use = in_use;
         // A client that is gone before its answer is not an error.
         let Ok(stream) = upgrade.await else { return };

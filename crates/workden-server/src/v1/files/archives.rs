@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum::{
     Json,
     body::Body,
-    extract::{Path, Query, State},
     http::{
         HeaderValue,
         header::{CONTENT_DISPOSITION, CONTENT_TYPE},
@@ -18,11 +17,11 @@ use utoipa::ToSchema;
 use workden::Backend;
 use workden_wire::tree::{Packer, TreeReport, unpack};
 
-use super::{FilePath, content::body_pieces, place};
+use super::content::body_pieces;
 use crate::{
     api_error::ApiErrorBody,
-    identity::Principal,
-    service::{Answer, Service},
+    service::Answer,
+    v1::session::{FilePath, NamedSession, SessionPath},
 };
 
 /// What an archive brought.
@@ -52,17 +51,11 @@ impl From<TreeReport> for UnpackedArchive {
 /// A tar archive of the files and directories below a path. An archive that breaks off is not complete: its last blocks
 /// are missing, and `tar` says so.
 #[utoipa::path(get, path = "/v1/sessions/{id}/files/archive", tag = "files",
-    params(("id", description = "Id or name"), FilePath), responses(
+    params(NamedSession, FilePath), responses(
         (status = 200, description = "The archive", body = [u8], content_type = "application/x-tar"),
         (status = 404, description = "File not found", body = ApiErrorBody),
     ))]
-pub(super) async fn download(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Query(query): Query<FilePath>,
-) -> Answer<Response> {
-    let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
+pub(super) async fn download(SessionPath { workspace, path }: SessionPath) -> Answer<Response> {
     let files: Arc<dyn Backend> = Arc::new(workspace.files().clone());
     let mut packer = Packer::new(files, path);
     // An error before the first piece is an ordinary answer.
@@ -86,21 +79,14 @@ pub(super) async fn download(
 /// Creates the files and directories of a tar archive below a directory; existing files are replaced. Links are skipped
 /// and counted, and a name that leads out of the directory ends the upload.
 #[utoipa::path(put, path = "/v1/sessions/{id}/files/archive", tag = "files",
-    params(("id", description = "Id or name"), FilePath),
+    params(NamedSession, FilePath),
     request_body(content = [u8], content_type = "application/x-tar"),
     responses(
         (status = 200, description = "Everything is unpacked", body = UnpackedArchive),
         (status = 400, description = "The body is not a whole archive", body = ApiErrorBody),
         (status = 403, description = "The policy denies a file", body = ApiErrorBody),
     ))]
-pub(super) async fn upload(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Query(query): Query<FilePath>,
-    body: Body,
-) -> Answer<Json<UnpackedArchive>> {
-    let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
+pub(super) async fn upload(SessionPath { workspace, path }: SessionPath, body: Body) -> Answer<Json<UnpackedArchive>> {
     let report = unpack(workspace.files(), &path, body_pieces(body)).await?;
     Ok(Json(report.into()))
 }

@@ -1,11 +1,8 @@
 //! Whole files as bodies: ranges, versions as ETags, conditional writes.
 
-use std::sync::Arc;
-
 use axum::{
     Json,
     body::Body,
-    extract::{Path, Query, State},
     http::{
         HeaderMap, HeaderName, HeaderValue, StatusCode,
         header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, RANGE},
@@ -19,11 +16,10 @@ use utoipa::ToSchema;
 use workden::{Backend, Error, ErrorKind, Result, Workspace};
 use workden_core::{ByteRange, Content, ContentStream, Expect, Resolved, Symlink, Version};
 
-use super::{FilePath, place};
 use crate::{
     api_error::{ApiError, ApiErrorBody},
-    identity::Principal,
-    service::{Answer, Service},
+    service::Answer,
+    v1::session::{FilePath, NamedSession, SessionPath},
 };
 
 /// A file up to this size is read at once, and its ETag is the version of its content.
@@ -33,7 +29,7 @@ const PIECE: u64 = 1 << 20;
 /// Read a file
 ///
 /// Honours `Range` and `If-None-Match`. Small files have the version of their content as a strong ETag.
-#[utoipa::path(get, path = "/v1/sessions/{id}/files", tag = "files", params(("id", description = "Id or name"), FilePath),
+#[utoipa::path(get, path = "/v1/sessions/{id}/files", tag = "files", params(NamedSession, FilePath),
     responses(
         (status = 200, description = "The content", body = [u8], content_type = "application/octet-stream"),
         (status = 206, description = "A part of it", body = [u8], content_type = "application/octet-stream"),
@@ -42,14 +38,7 @@ const PIECE: u64 = 1 << 20;
         (status = 404, description = "File not found", body = ApiErrorBody),
         (status = 416, description = "The range is past the end", body = ApiErrorBody),
     ))]
-pub(crate) async fn read(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Query(query): Query<FilePath>,
-    headers: HeaderMap,
-) -> Answer<Response> {
-    let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
+pub(crate) async fn read(SessionPath { workspace, path }: SessionPath, headers: HeaderMap) -> Answer<Response> {
     let at = workspace.files().resolve(&path, Symlink::Follow).await?;
     // One look: most files are smaller than this.
     let first = workspace.files().read(&at, ByteRange::Part { offset: 0, length: PIECE }).await?;
@@ -162,7 +151,7 @@ pub(super) struct WrittenFile {
 ///
 /// Replaces its content atomically, and creates its parent directories. `If-Match` with an ETag writes only over that
 /// version; `If-None-Match: *` only where no file is.
-#[utoipa::path(put, path = "/v1/sessions/{id}/files", tag = "files", params(("id", description = "Id or name"), FilePath),
+#[utoipa::path(put, path = "/v1/sessions/{id}/files", tag = "files", params(NamedSession, FilePath),
     request_body(content = [u8], content_type = "application/octet-stream"),
     responses(
         (status = 200, description = "The file has this content", body = WrittenFile),
@@ -170,15 +159,11 @@ pub(super) struct WrittenFile {
         (status = 409, description = "The file has another version", body = ApiErrorBody),
     ))]
 pub(crate) async fn write(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Query(query): Query<FilePath>,
+    SessionPath { workspace, path }: SessionPath,
     headers: HeaderMap,
     body: Body,
 ) -> Answer<Response> {
     let expect = expected(&headers)?;
-    let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
     let at = workspace.files().resolve(&path, Symlink::Follow).await?;
     let written = workspace.files().write(&at, gathered(body_pieces(body)).await?, expect).await?;
     let (path, version) = (written.path.to_string(), written.version.to_string());

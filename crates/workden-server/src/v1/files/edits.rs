@@ -1,11 +1,6 @@
 //! Files as an agent works on them: numbered lines, and replacements.
 
-use std::sync::Arc;
-
-use axum::{
-    Json,
-    extract::{Path, Query, State},
-};
+use axum::Json;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use workden::BackendExt;
@@ -14,19 +9,18 @@ use workden_core::{
     text::{Occurrences, Replacement},
 };
 
-use super::{content::version, place};
+use super::content::version;
 use crate::{
     api_error::ApiErrorBody,
-    identity::Principal,
-    service::{Answer, Service},
+    api_input::{ApiJson, ApiQuery},
+    service::Answer,
+    v1::session::{FilePath, NamedSession, OpenSession, SessionPath},
 };
 
 /// The lines to read.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct LineWindow {
-    /// A path in the session.
-    path: String,
     /// Lines to skip.
     #[serde(default)]
     offset: u64,
@@ -47,18 +41,15 @@ pub(super) struct NumberedLines {
 
 /// Read numbered lines
 #[utoipa::path(get, path = "/v1/sessions/{id}/files/lines", tag = "files",
-    params(("id", description = "Id or name"), LineWindow), responses(
+    params(NamedSession, FilePath, LineWindow), responses(
         (status = 200, description = "The lines", body = NumberedLines),
         (status = 400, description = "The file is not text", body = ApiErrorBody),
     ))]
 pub(super) async fn read_lines(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Query(query): Query<LineWindow>,
+    SessionPath { workspace, path }: SessionPath,
+    ApiQuery(window): ApiQuery<LineWindow>,
 ) -> Answer<Json<NumberedLines>> {
-    let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
-    let numbered = workspace.files().read_numbered(&path, query.offset, query.limit.unwrap_or(2000)).await?;
+    let numbered = workspace.files().read_numbered(&path, window.offset, window.limit.unwrap_or(2000)).await?;
     Ok(Json(NumberedLines { text: numbered.text, shown: numbered.shown, total: numbered.total }))
 }
 
@@ -95,18 +86,13 @@ pub(super) struct EditedFile {
 /// Edit a file
 ///
 /// Replaces text, all replacements or none. A text that is not found is answered with the nearest line.
-#[utoipa::path(post, path = "/v1/sessions/{id}/files/edit", tag = "files", params(("id", description = "Id or name")),
+#[utoipa::path(post, path = "/v1/sessions/{id}/files/edit", tag = "files", params(NamedSession),
     request_body = FileEdit, responses(
         (status = 200, description = "The file is changed", body = EditedFile),
         (status = 409, description = "The text was not found, or not once, or the version is another", body = ApiErrorBody),
     ))]
-pub(super) async fn edit(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Json(edit): Json<FileEdit>,
-) -> Answer<Json<EditedFile>> {
-    let (workspace, path) = place(&service, &principal, (&id, &edit.path)).await?;
+pub(super) async fn edit(session: OpenSession, ApiJson(edit): ApiJson<FileEdit>) -> Answer<Json<EditedFile>> {
+    let SessionPath { workspace, path } = session.at(&edit.path).await?;
     let replacement = |one: TextReplacement| {
         let occurrences = if one.all { Occurrences::All } else { Occurrences::One };
         Replacement { occurrences, ..Replacement::once(one.old, one.new) }

@@ -1,22 +1,16 @@
 //! Files and directories as entries: describe, list, make, move, copy and remove.
 
-use std::sync::Arc;
-
-use axum::{
-    Json,
-    extract::{Path, Query, State},
-    http::StatusCode,
-};
+use axum::{Json, http::StatusCode};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use workden::BackendExt;
-use workden_core::{Entry, EntryKind, IfExists, Link, Removal, VirtualPath, search::ListRequest};
+use workden_core::{Entry, EntryKind, IfExists, Link, Removal, search::ListRequest};
 
-use super::{FilePath, place};
 use crate::{
     api_error::ApiErrorBody,
-    identity::Principal,
-    service::{Answer, Service},
+    api_input::{ApiJson, ApiQuery},
+    service::Answer,
+    v1::session::{FilePath, NamedSession, OpenSession, SessionPath},
 };
 
 /// A file or directory.
@@ -52,9 +46,7 @@ impl FileView {
 /// Whether to remove a directory with its content.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct RemovedPath {
-    /// A path in the session.
-    path: String,
+pub(super) struct RemovalDepth {
     /// Whether a directory is removed with everything in it.
     #[serde(default)]
     recursive: bool,
@@ -62,36 +54,27 @@ pub(super) struct RemovedPath {
 
 /// Remove a file or directory
 #[utoipa::path(delete, path = "/v1/sessions/{id}/files", tag = "files",
-    params(("id", description = "Id or name"), RemovedPath), responses(
+    params(NamedSession, FilePath, RemovalDepth), responses(
         (status = 204, description = "It is gone"),
         (status = 404, description = "File not found", body = ApiErrorBody),
         (status = 409, description = "The directory is not empty", body = ApiErrorBody),
     ))]
 pub(super) async fn remove(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Query(query): Query<RemovedPath>,
+    SessionPath { workspace, path }: SessionPath,
+    ApiQuery(removal): ApiQuery<RemovalDepth>,
 ) -> Answer<StatusCode> {
-    let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
-    let what = if query.recursive { Removal::Tree } else { Removal::One };
+    let what = if removal.recursive { Removal::Tree } else { Removal::One };
     workspace.files().remove_path(&path, what).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Describe a file or directory
 #[utoipa::path(get, path = "/v1/sessions/{id}/files/stat", tag = "files",
-    params(("id", description = "Id or name"), FilePath), responses(
+    params(NamedSession, FilePath), responses(
         (status = 200, description = "The entry", body = FileView),
         (status = 404, description = "File not found", body = ApiErrorBody),
     ))]
-pub(super) async fn entry(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Query(query): Query<FilePath>,
-) -> Answer<Json<FileView>> {
-    let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
+pub(super) async fn entry(SessionPath { workspace, path }: SessionPath) -> Answer<Json<FileView>> {
     Ok(Json(FileView::of(&workspace.files().entry(&path).await?)))
 }
 
@@ -105,15 +88,9 @@ pub(super) struct FileList {
 
 /// List a directory
 #[utoipa::path(get, path = "/v1/sessions/{id}/files/list", tag = "files",
-    params(("id", description = "Id or name"), FilePath),
+    params(NamedSession, FilePath),
     responses((status = 200, description = "Directories first, then by name", body = FileList)))]
-pub(super) async fn list(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Query(query): Query<FilePath>,
-) -> Answer<Json<FileList>> {
-    let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
+pub(super) async fn list(SessionPath { workspace, path }: SessionPath) -> Answer<Json<FileList>> {
     let listing = workspace.files().list_path(&path, &ListRequest::default()).await?;
     let entries = listing.entries.iter().map(FileView::of).collect();
     Ok(Json(FileList { entries, left_out: listing.left_out }))
@@ -123,14 +100,8 @@ pub(super) async fn list(
 ///
 /// Makes its missing parents, too. An existing directory is no error.
 #[utoipa::path(post, path = "/v1/sessions/{id}/files/directory", tag = "files",
-    params(("id", description = "Id or name"), FilePath), responses((status = 204, description = "It exists")))]
-pub(super) async fn make_directory(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Query(query): Query<FilePath>,
-) -> Answer<StatusCode> {
-    let (workspace, path) = place(&service, &principal, (&id, &query.path)).await?;
+    params(NamedSession, FilePath), responses((status = 204, description = "It exists")))]
+pub(super) async fn make_directory(SessionPath { workspace, path }: SessionPath) -> Answer<StatusCode> {
     workspace.files().make_dir_path(&path).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -153,34 +124,24 @@ impl FileTransfer {
 }
 
 /// Move a file or directory
-#[utoipa::path(post, path = "/v1/sessions/{id}/files/move", tag = "files", params(("id", description = "Id or name")),
+#[utoipa::path(post, path = "/v1/sessions/{id}/files/move", tag = "files", params(NamedSession),
     request_body = FileTransfer, responses(
         (status = 204, description = "It is there"),
         (status = 409, description = "A file exists there", body = ApiErrorBody),
     ))]
-pub(super) async fn move_file(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Json(transfer): Json<FileTransfer>,
-) -> Answer<StatusCode> {
-    let (workspace, from) = place(&service, &principal, (&id, &transfer.from)).await?;
-    let to = VirtualPath::parse_from(&workspace.working_directory().await?, &transfer.to)?;
+pub(super) async fn move_file(session: OpenSession, ApiJson(transfer): ApiJson<FileTransfer>) -> Answer<StatusCode> {
+    let SessionPath { workspace, path: from } = session.at(&transfer.from).await?;
+    let to = session.at(&transfer.to).await?.path;
     workspace.files().move_path(&from, &to, transfer.if_exists()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Copy a file
-#[utoipa::path(post, path = "/v1/sessions/{id}/files/copy", tag = "files", params(("id", description = "Id or name")),
+#[utoipa::path(post, path = "/v1/sessions/{id}/files/copy", tag = "files", params(NamedSession),
     request_body = FileTransfer, responses((status = 204, description = "It is there")))]
-pub(super) async fn copy_file(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Json(transfer): Json<FileTransfer>,
-) -> Answer<StatusCode> {
-    let (workspace, from) = place(&service, &principal, (&id, &transfer.from)).await?;
-    let to = VirtualPath::parse_from(&workspace.working_directory().await?, &transfer.to)?;
+pub(super) async fn copy_file(session: OpenSession, ApiJson(transfer): ApiJson<FileTransfer>) -> Answer<StatusCode> {
+    let SessionPath { workspace, path: from } = session.at(&transfer.from).await?;
+    let to = session.at(&transfer.to).await?.path;
     workspace.files().copy_path(&from, &to, transfer.if_exists()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

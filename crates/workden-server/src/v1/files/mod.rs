@@ -9,16 +9,9 @@ mod tree;
 use std::sync::Arc;
 
 pub(crate) use content::{body_pieces, gathered, pieces, read, write};
-use serde::Deserialize;
-use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
-use workden::Workspace;
-use workden_core::VirtualPath;
 
-use crate::{
-    identity::Principal,
-    service::{Answer, Service},
-};
+use crate::service::Service;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
     OpenApiRouter::new()
@@ -32,23 +25,4 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
         .routes(routes!(edits::read_lines))
         .routes(routes!(edits::edit))
         .routes(routes!(archives::download, archives::upload))
-}
-
-/// The path of a file or directory.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct FilePath {
-    /// A path in the session; relative paths start at its working directory.
-    pub(crate) path: String,
-}
-
-/// A workspace, and a path in it.
-pub(crate) async fn place(
-    service: &Arc<Service>,
-    principal: &Principal,
-    (id, path): (&str, &str),
-) -> Answer<(Workspace, VirtualPath)> {
-    let workspace = service.session(principal, id).await?.workspace(service, principal);
-    let path = VirtualPath::parse_from(&workspace.working_directory().await?, path)?;
-    Ok((workspace, path))
 }

@@ -1,21 +1,17 @@
 //! A directory with everything below it, for a view of files.
 
-use std::sync::Arc;
-
-use axum::{
-    Json,
-    extract::{Path, Query, State},
-};
+use axum::Json;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use workden::BackendExt;
 use workden_core::{Link, VirtualPath, search::ListRequest};
 
-use super::{entries::FileView, place};
+use super::entries::FileView;
 use crate::{
     api_error::ApiErrorBody,
-    identity::Principal,
-    service::{Answer, Service},
+    api_input::ApiQuery,
+    service::Answer,
+    v1::session::{DirectoryPath, NamedSession, SessionDirectory, SessionPath},
 };
 
 /// The levels of a tree unless the caller says.
@@ -27,9 +23,6 @@ const MOST_ENTRIES: usize = 10_000;
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct TreeWindow {
-    /// A directory; the working directory by default.
-    #[serde(default)]
-    path: String,
     /// Levels; 3 by default.
     depth: Option<u32>,
     /// Entries; at most 10,000.
@@ -50,17 +43,14 @@ pub(super) struct FileTree {
 ///
 /// Level by level, so that a large tree is cut below and not within its first directories. Links are not followed.
 #[utoipa::path(get, path = "/v1/sessions/{id}/files/tree", tag = "files",
-    params(("id", description = "Id or name"), TreeWindow), responses(
+    params(NamedSession, DirectoryPath, TreeWindow), responses(
         (status = 200, description = "The entries", body = FileTree),
         (status = 404, description = "Directory not found", body = ApiErrorBody),
     ))]
 pub(super) async fn tree(
-    State(service): State<Arc<Service>>,
-    principal: Principal,
-    Path(id): Path<String>,
-    Query(window): Query<TreeWindow>,
+    SessionDirectory(SessionPath { workspace, path: top }): SessionDirectory,
+    ApiQuery(window): ApiQuery<TreeWindow>,
 ) -> Answer<Json<FileTree>> {
-    let (workspace, top) = place(&service, &principal, (&id, &window.path)).await?;
     let most = window.limit.unwrap_or(MOST_ENTRIES).min(MOST_ENTRIES);
     let (mut entries, mut is_cut) = (Vec::new(), false);
     let mut level: Vec<VirtualPath> = vec![top.clone()];
