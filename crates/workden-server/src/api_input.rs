@@ -4,8 +4,8 @@
 use axum::{
     Json,
     body::Bytes,
-    extract::{FromRequest, FromRequestParts, Path, Query, Request, WebSocketUpgrade, rejection::JsonRejection},
-    http::{Method, StatusCode, Uri, request::Parts},
+    extract::{FromRequest, FromRequestParts, Path, Query, Request, WebSocketUpgrade},
+    http::{HeaderMap, Method, StatusCode, Uri, header::CONTENT_TYPE, request::Parts},
 };
 use serde::de::DeserializeOwned;
 use workden::{Error, ErrorKind};
@@ -19,16 +19,27 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for ApiJson<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        match Json::from_request(request, state).await {
+        if !is_json(request.headers()) {
+            let sentence = "invalid content type: the body must be JSON".to_owned();
+            return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, sentence)
+                .hint("send the header `Content-Type: application/json`"));
+        }
+        let ApiBytes(bytes) = ApiBytes::from_request(request, state).await?;
+        match Json::from_bytes(&bytes) {
+            // serde takes the fields of a struct from a list, too.
+            Ok(_) if bytes.trim_ascii_start().first() != Some(&b'{') => {
+                Err(refused(StatusCode::UNPROCESSABLE_ENTITY, "invalid body: it must be an object".to_owned()))
+            }
             Ok(Json(value)) => Ok(Self(value)),
-            Err(JsonRejection::MissingJsonContentType(_)) => Err(refused(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "invalid content type: the body must be JSON".to_owned(),
-            )
-            .hint("send the header `Content-Type: application/json`")),
             Err(rejection) => Err(refused(rejection.status(), format!("invalid body: {}", reason(&rejection)))),
         }
     }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
 }
 
 /// A body of bytes, which is held in memory.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use workden::{Error, ErrorKind, Preset, Result, SessionKind, SessionSpec, core::parse_size};
 
-use crate::{ConnectionLimits, TlsFiles};
+use crate::{ConnectionLimits, TlsFiles, described_values::whole};
 
 /// The settings of a service.
 #[derive(Clone, Debug, Deserialize)]
@@ -87,12 +87,14 @@ pub struct RuntimeAlias {
 #[non_exhaustive]
 pub struct TenantQuotas {
     /// Running sessions.
+    #[serde(deserialize_with = "whole")]
     pub max_sessions: i64,
     /// Memory of a session, like `2G`; a session that asks for more is refused.
     pub memory: Option<String>,
     /// Processors of a session.
     pub cpus: Option<f64>,
     /// Longest life of a session.
+    #[serde(deserialize_with = "whole")]
     pub lifetime_seconds: u64,
     /// Whether its sessions may have a network.
     pub network: bool,

@@ -25,6 +25,7 @@ mod approvals;
 mod clock;
 mod config;
 mod database;
+mod described_values;
 mod e2b;
 mod events;
 mod identity;

@@ -13,6 +13,7 @@ mod mcp;
 mod metrics;
 mod ports;
 mod processes;
+mod refusals;
 mod reload;
 mod remote;
 mod secrecy;

@@ -1,16 +1,24 @@
 //! The request for a new session, as clients send it and as its row keeps it.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use workden::{Error, ErrorKind, Preset, Result, Ruleset, SessionId, SessionSpec, VirtualPath, core::parse_size};
 
-use crate::{ServerConfig, config::TenantQuotas};
+use crate::{
+    ServerConfig,
+    config::TenantQuotas,
+    described_values::{optional_object, optional_whole},
+};
 
 /// The most labels of a session, and the most characters of one.
 const LABELS: usize = 64;
 const LABEL_CHARS: usize = 1024;
+/// What kernels take as limits of processors and processes, and memory in which a shell starts.
+const CPUS: RangeInclusive<f64> = 0.01..=1024.0;
+const PIDS: RangeInclusive<u64> = 1..=4_194_304;
+const MEMORY: RangeInclusive<u64> = 1 << 20..=64 << 40;
 
 /// A request for a session. Everything is optional.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
@@ -18,7 +26,7 @@ const LABEL_CHARS: usize = 1024;
 pub(crate) struct NewSession {
     /// A name of your choice, unique among your sessions: letters, digits, `.`, `_` and `-`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = "user-42")]
+    #[schema(example = "user-42", pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     pub(crate) name: Option<String>,
     /// What to do if a session of that name exists.
     pub(crate) if_exists: ExistingName,
@@ -30,10 +38,12 @@ pub(crate) struct NewSession {
     #[schema(example = "512M")]
     pub(crate) memory: Option<String>,
     /// Processors.
+    #[schema(minimum = 0.01, maximum = 1024)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cpus: Option<f64>,
     /// Processes and threads of all commands together.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "optional_whole", skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 4194304)]
     pub(crate) pids: Option<u64>,
     /// `none`, or a network that the runtime has, like `host`; the tenant must be permitted to have one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,15 +57,15 @@ pub(crate) struct NewSession {
     /// Labels of your choice, by which sessions are found again.
     pub(crate) labels: BTreeMap<String, String>,
     /// How long it may be idle; 0 for as long as it lives.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "optional_whole", skip_serializing_if = "Option::is_none")]
     pub(crate) idle_seconds: Option<u64>,
     /// How long it may live.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "optional_whole", skip_serializing_if = "Option::is_none")]
     pub(crate) lifetime_seconds: Option<u64>,
     /// What happens when its time is over.
     pub(crate) at_end: AtSessionEnd,
     /// Rules in addition to those of the service and the tenant: the strictest wins.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub(crate) policy: Option<SessionPolicy>,
 }
 
@@ -91,7 +101,7 @@ pub(crate) struct SessionPolicy {
     /// Rules for each operation, as in the table `rules` of a `workden.toml`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    pub(crate) rules: Option<serde_json::Value>,
+    pub(crate) rules: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 impl SessionPolicy {
@@ -102,7 +112,8 @@ impl SessionPolicy {
     /// When the preset does not exist or a rule is invalid.
     pub(crate) fn rulesets(&self) -> Result<Vec<Ruleset>> {
         let preset = self.preset.as_deref().map(str::parse::<Preset>).transpose()?.map(Preset::ruleset);
-        let rules = self.rules.clone().map(serde_json::from_value::<Ruleset>).transpose().map_err(|error| {
+        let rules = self.rules.clone().map(serde_json::Value::Object);
+        let rules = rules.map(serde_json::from_value::<Ruleset>).transpose().map_err(|error| {
             Error::new(ErrorKind::InvalidArgument, format!("invalid `policy.rules`: {error}"))
                 .hint("write them as in `workden.toml`, like {\"write\": {\"default\": \"deny\"}}")
         })?;
@@ -144,8 +155,23 @@ impl NewSession {
         {
             return refused("`cpus` exceeds the quota of the tenant".to_owned());
         }
-        if self.cpus.is_some_and(|cpus| !cpus.is_finite() || cpus <= 0.0) {
-            return Err(Error::new(ErrorKind::InvalidArgument, "invalid `cpus`: use a number above 0, like 1.5"));
+        if self.cpus.is_some_and(|cpus| !CPUS.contains(&cpus)) {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                "invalid `cpus`: use a number from 0.01 to 1024, like 1.5",
+            ));
+        }
+        if self.pids.is_some_and(|pids| !PIDS.contains(&pids)) {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                "invalid `pids`: use a number from 1 to 4194304, like 200",
+            ));
+        }
+        if memory.is_some_and(|memory| !MEMORY.contains(&memory)) {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                "invalid `memory`: use a size from 1M to 64T, like 512M",
+            ));
         }
         if self.network.as_deref().is_some_and(|network| network != "none") && !quotas.network {
             return refused("sessions of this tenant have no network".to_owned());
@@ -233,6 +259,10 @@ mod tests {
             (r#"{"memory": "2G"}"#, "`memory` exceeds"),
             (r#"{"cpus": 3}"#, "`cpus` exceeds"),
             (r#"{"cpus": -1}"#, "invalid `cpus`"),
+            (r#"{"cpus": 1e-9}"#, "invalid `cpus`"),
+            (r#"{"cpus": 5e16}"#, "`cpus` exceeds"),
+            (r#"{"pids": 0}"#, "invalid `pids`"),
+            (r#"{"memory": "1"}"#, "invalid `memory`"),
             (r#"{"network": "host"}"#, "have no network"),
             (r#"{"runtime": "x"}"#, "runtime `x` not found"),
             (r#"{"directory": "/home"}"#, "invalid `directory`"),

@@ -15,6 +15,7 @@ use crate::{
     api_input::{ApiJson, ApiPath},
     clock::Moment,
     database::{KeyRow, TenantRow},
+    described_values::object,
     identity::{AdminKey, Role, TenantKey},
     service::{Answer, Service},
     sessions::SessionPolicy,
@@ -142,10 +143,10 @@ pub(super) async fn revoke_key(
 #[serde(deny_unknown_fields)]
 pub(super) struct TenantSettings {
     /// Its quotas; those of the configuration by default.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     quotas: TenantQuotas,
     /// Rules for all of its sessions, which can only be stricter.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     policy: SessionPolicy,
 }
 

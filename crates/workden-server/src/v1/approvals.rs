@@ -17,6 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 use workden::{Error, ErrorKind};
 
+use super::description::ServerEvent;
 use crate::{
     api_error::{ApiError, ApiErrorBody},
     api_input::{ApiJson, ApiPath, ApiQuery},
@@ -101,8 +102,11 @@ impl ApprovalFilter {
 }
 
 /// List questions for approval
-#[utoipa::path(get, path = "/v1/approvals", tag = "approvals", params(ApprovalFilter),
-    responses((status = 200, description = "Oldest first", body = Vec<ApprovalView>)))]
+#[utoipa::path(get, operation_id = "list_approvals", path = "/v1/approvals", tag = "approvals", params(ApprovalFilter),
+    responses(
+        (status = 200, description = "Oldest first", body = Vec<ApprovalView>),
+        (status = 404, description = "Session not found", body = ApiErrorBody),
+    ))]
 pub(super) async fn list(
     State(service): State<Arc<Service>>,
     principal: Principal,
@@ -115,16 +119,23 @@ pub(super) async fn list(
 /// Follow questions for approval
 ///
 /// Server-sent events `approvals`, each with the list as it is now: at once, and after every change.
-#[utoipa::path(get, path = "/v1/approvals/stream", tag = "approvals", params(ApprovalFilter),
-    responses((status = 200, description = "The list after each change", body = String, content_type = "text/event-stream")))]
+#[utoipa::path(get, operation_id = "follow_approvals", path = "/v1/approvals/stream", tag = "approvals",
+    params(ApprovalFilter),
+    responses(
+        (status = 200, description = "The list after each change",
+            body = ServerEvent, content_type = "text/event-stream"),
+        (status = 404, description = "Session not found", body = ApiErrorBody),
+    ))]
 pub(super) async fn follow(
     State(service): State<Arc<Service>>,
     principal: Principal,
     ApiQuery(filter): ApiQuery<ApprovalFilter>,
-) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+) -> Answer<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
     // Another process of the service tells nothing, so the list is also read from time to time.
     const LOOK: std::time::Duration = std::time::Duration::from_secs(1);
     let mut changes = service.approvals.follow();
+    // A session that is not there is refused, and not an empty stream.
+    filter.rows(&service, &principal).await?;
     let events = async_stream::stream! {
         let mut before = String::new();
         loop {
@@ -138,7 +149,7 @@ pub(super) async fn follow(
             let _ = tokio::time::timeout(LOOK, changes.changed()).await;
         }
     };
-    Sse::new(events).keep_alive(KeepAlive::default())
+    Ok(Sse::new(events).keep_alive(KeepAlive::default()))
 }
 
 async fn row(service: &Service, principal: &Principal, id: &str) -> Answer<ApprovalRow> {
@@ -158,7 +169,8 @@ pub(super) struct NamedApproval {
 }
 
 /// Describe a question for approval
-#[utoipa::path(get, path = "/v1/approvals/{id}", tag = "approvals", params(NamedApproval),
+#[utoipa::path(get, operation_id = "describe_approval", path = "/v1/approvals/{id}", tag = "approvals",
+    params(NamedApproval),
     responses(
         (status = 200, description = "The question", body = ApprovalView),
         (status = 404, description = "There is none that you may see", body = ApiErrorBody),
@@ -174,7 +186,8 @@ pub(super) async fn describe(
 /// Answer a question
 ///
 /// Only the first answer counts. The token of a session cannot answer: the agent has it.
-#[utoipa::path(post, path = "/v1/approvals/{id}", tag = "approvals", params(NamedApproval),
+#[utoipa::path(post, operation_id = "answer_approval", path = "/v1/approvals/{id}", tag = "approvals",
+    params(NamedApproval),
     request_body = ApprovalAnswer, responses(
         (status = 200, description = "It is answered", body = ApprovalView),
         (status = 409, description = "It was answered before, or its time has passed", body = ApiErrorBody),

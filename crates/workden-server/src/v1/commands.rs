@@ -18,10 +18,14 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use workden::{Result, Sandbox, VirtualPath, Workspace};
 use workden_core::sandbox::{self, Command, Ended, ExecuteRequest, ProcessEvent, SpawnRequest, Streams};
 
-use super::session::{NamedSession, OpenSession};
+use super::{
+    description::ServerEvent,
+    session::{NamedSession, OpenSession},
+};
 use crate::{
     api_error::{ApiError, ApiErrorBody},
     api_input::ApiJson,
+    described_values::optional_whole,
     service::{Answer, Service},
 };
 
@@ -35,13 +39,14 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
 }
 
 /// A command to run.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CommandRequest {
     /// A line for the shell.
     #[schema(example = "pytest -q")]
     pub(crate) command: Option<String>,
     /// A program and its arguments instead, without a shell.
+    #[schema(min_items = 1)]
     pub(crate) argv: Option<Vec<String>>,
     /// Where to run it; the working directory by default.
     pub(crate) directory: Option<String>,
@@ -49,8 +54,11 @@ pub(crate) struct CommandRequest {
     #[serde(default)]
     pub(crate) env: BTreeMap<String, String>,
     /// Seconds after which it is stopped; 120 by default.
+    #[serde(default, deserialize_with = "optional_whole")]
     pub(crate) timeout_seconds: Option<u64>,
     /// Characters of output in the answer; of more, the start and the end are kept.
+    #[serde(default, deserialize_with = "optional_whole")]
+    #[schema(value_type = Option<u64>)]
     pub(crate) output_chars: Option<usize>,
 }
 
@@ -100,7 +108,8 @@ pub(super) struct CommandResult {
 /// Run a command
 ///
 /// Runs a command to its end. A call that goes away stops the command.
-#[utoipa::path(post, path = "/v1/sessions/{id}/commands", tag = "commands", params(NamedSession),
+#[utoipa::path(post, operation_id = "run_command", path = "/v1/sessions/{id}/commands", tag = "commands",
+    params(NamedSession),
     request_body = CommandRequest, responses(
         (status = 200, description = "It ended, whatever its exit code", body = CommandResult),
         (status = 403, description = "The policy denies it", body = ApiErrorBody),
@@ -130,9 +139,9 @@ pub(super) async fn run(
 ///
 /// Server-sent events: `output` and `error` with `{"text"}` (or `{"base64"}` for bytes that are not UTF-8), `limit`,
 /// and at last `end` with `{"exit_code", "timed_out"}`. A client that goes away stops the command.
-#[utoipa::path(post, path = "/v1/sessions/{id}/commands/stream", tag = "commands",
+#[utoipa::path(post, operation_id = "follow_command", path = "/v1/sessions/{id}/commands/stream", tag = "commands",
     params(NamedSession), request_body = CommandRequest, responses(
-        (status = 200, description = "Its output as it comes", body = String, content_type = "text/event-stream"),
+        (status = 200, description = "Its output as it comes", body = ServerEvent, content_type = "text/event-stream"),
     ))]
 pub(super) async fn stream(
     session: OpenSession,

@@ -17,7 +17,10 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::session::{KnownSession, NamedSession};
+use super::{
+    description::ServerEvent,
+    session::{KnownSession, NamedSession},
+};
 use crate::{
     api_input::ApiQuery,
     clock::Moment,
@@ -70,7 +73,7 @@ pub(super) struct EventWindow {
 }
 
 /// List the events of a session
-#[utoipa::path(get, path = "/v1/sessions/{id}/events", tag = "events",
+#[utoipa::path(get, operation_id = "list_events", path = "/v1/sessions/{id}/events", tag = "events",
     params(NamedSession, EventWindow),
     responses((status = 200, description = "Oldest first", body = Vec<EventView>)))]
 pub(super) async fn list(
@@ -86,9 +89,10 @@ pub(super) async fn list(
 /// Follow the events of a session
 ///
 /// Server-sent events, each with its number as `id`, so that `Last-Event-ID` resumes. Ends with the session.
-#[utoipa::path(get, path = "/v1/sessions/{id}/events/stream", tag = "events",
+#[utoipa::path(get, operation_id = "follow_events", path = "/v1/sessions/{id}/events/stream", tag = "events",
     params(NamedSession, EventWindow),
-    responses((status = 200, description = "Events as they happen", body = String, content_type = "text/event-stream")))]
+    responses((status = 200, description = "Events as they happen",
+        body = ServerEvent, content_type = "text/event-stream")))]
 pub(super) async fn follow(
     KnownSession { service, row, .. }: KnownSession,
     ApiQuery(window): ApiQuery<EventWindow>,
@@ -132,7 +136,7 @@ pub(super) struct AuditWindow {
 }
 
 /// List what happened in all sessions, and to keys and tenants
-#[utoipa::path(get, path = "/v1/audit", tag = "events", params(AuditWindow),
+#[utoipa::path(get, operation_id = "list_audit", path = "/v1/audit", tag = "events", params(AuditWindow),
     responses((status = 200, description = "Newest first", body = Vec<EventView>)))]
 pub(super) async fn audit(
     State(service): State<Arc<Service>>,

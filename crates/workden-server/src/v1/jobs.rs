@@ -16,6 +16,7 @@ use super::{
 use crate::{
     api_error::ApiErrorBody,
     api_input::{ApiJson, ApiPath, ApiQuery},
+    described_values::whole,
     service::{Answer, Service},
 };
 
@@ -68,7 +69,7 @@ pub(super) struct NamedJob {
 }
 
 /// Start a background job
-#[utoipa::path(post, path = "/v1/sessions/{id}/jobs", tag = "jobs", params(NamedSession),
+#[utoipa::path(post, operation_id = "start_job", path = "/v1/sessions/{id}/jobs", tag = "jobs", params(NamedSession),
     request_body = CommandRequest, responses(
         (status = 201, description = "It runs", body = JobView),
         (status = 403, description = "The policy denies it", body = ApiErrorBody),
@@ -85,7 +86,7 @@ pub(super) async fn start(
 }
 
 /// List background jobs
-#[utoipa::path(get, path = "/v1/sessions/{id}/jobs", tag = "jobs", params(NamedSession),
+#[utoipa::path(get, operation_id = "list_jobs", path = "/v1/sessions/{id}/jobs", tag = "jobs", params(NamedSession),
     responses((status = 200, description = "Oldest first", body = Vec<JobView>)))]
 pub(super) async fn list(session: OpenSession) -> Answer<Json<Vec<JobView>>> {
     // A process that has just started finds the jobs of the one before in the sandbox, and not without it.
@@ -98,10 +99,10 @@ pub(super) async fn list(session: OpenSession) -> Answer<Json<Vec<JobView>>> {
 #[into_params(parameter_in = Query)]
 pub(super) struct JobWindow {
     /// Bytes to skip: the `next` of the answer before.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole")]
     offset: u64,
     /// Seconds to wait for output if there is none; at most 60.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole")]
     wait_seconds: u64,
 }
 
@@ -117,7 +118,7 @@ pub(super) struct JobText {
 }
 
 /// Read the output of a background job
-#[utoipa::path(get, path = "/v1/sessions/{id}/jobs/{job}", tag = "jobs",
+#[utoipa::path(get, operation_id = "read_job", path = "/v1/sessions/{id}/jobs/{job}", tag = "jobs",
     params(NamedSession, NamedJob, JobWindow), responses(
         (status = 200, description = "Output after the offset", body = JobText),
         (status = 404, description = "Job not found", body = ApiErrorBody),
@@ -136,7 +137,7 @@ pub(super) async fn read(
 }
 
 /// Stop a background job
-#[utoipa::path(delete, path = "/v1/sessions/{id}/jobs/{job}", tag = "jobs",
+#[utoipa::path(delete, operation_id = "stop_job", path = "/v1/sessions/{id}/jobs/{job}", tag = "jobs",
     params(NamedSession, NamedJob),
     responses((status = 204, description = "No process of it is left")))]
 pub(super) async fn kill(session: OpenSession, ApiPath(NamedJob { job }): ApiPath<NamedJob>) -> Answer<StatusCode> {

@@ -11,7 +11,10 @@ use axum::{
 use utoipa_axum::{router::OpenApiRouter, routes};
 use workden::ErrorKind;
 
-use super::session::{NamedSession, OpenSession};
+use super::{
+    description::ServerEvent,
+    session::{NamedSession, OpenSession},
+};
 use crate::{
     api_error::ApiErrorBody,
     identity::{Principal, TenantKey},
@@ -34,9 +37,9 @@ const AGENT: &str = "agent";
 ///
 /// Streamable HTTP of the Model Context Protocol. Where the policy asks, the client of an API key is asked if it can ask
 /// its user; otherwise, and always for the token of the session, the question waits at `/v1/approvals`.
-#[utoipa::path(post, path = "/v1/sessions/{id}/mcp", tag = "tools", params(NamedSession),
+#[utoipa::path(post, operation_id = "post_mcp", path = "/v1/sessions/{id}/mcp", tag = "tools", params(NamedSession),
     request_body(content = Object, content_type = "application/json"), responses(
-        (status = 200, description = "The answer", body = String, content_type = "text/event-stream"),
+        (status = 200, description = "The answer", body = ServerEvent, content_type = "text/event-stream"),
         (status = 202, description = "A notification was taken"),
         (status = 404, description = "There is none that you may use", body = ApiErrorBody),
     ))]
@@ -53,14 +56,14 @@ pub(super) async fn post(session: OpenSession, request: Request) -> Answer<Respo
 }
 
 /// Listen for messages of MCP
-#[utoipa::path(get, path = "/v1/sessions/{id}/mcp", tag = "tools", params(NamedSession),
-    responses((status = 200, description = "Messages", body = String, content_type = "text/event-stream")))]
+#[utoipa::path(get, operation_id = "get_mcp", path = "/v1/sessions/{id}/mcp", tag = "tools", params(NamedSession),
+    responses((status = 200, description = "Messages", body = ServerEvent, content_type = "text/event-stream")))]
 pub(super) async fn get(session: OpenSession, request: Request) -> Answer<Response> {
     Ok(session.mcp()?.answer(request).await)
 }
 
 /// End a session of MCP
-#[utoipa::path(delete, path = "/v1/sessions/{id}/mcp", tag = "tools", params(NamedSession),
+#[utoipa::path(delete, operation_id = "delete_mcp", path = "/v1/sessions/{id}/mcp", tag = "tools", params(NamedSession),
     responses((status = 204, description = "It is ended")))]
 pub(super) async fn delete(session: OpenSession, request: Request) -> Answer<Response> {
     get(session, request).await
@@ -69,9 +72,9 @@ pub(super) async fn delete(session: OpenSession, request: Request) -> Answer<Res
 /// Send a message of MCP to the session `agent`
 ///
 /// The session is created by the first message, is paused when its time is over, and goes on with the next message.
-#[utoipa::path(post, path = "/v1/mcp", tag = "tools",
+#[utoipa::path(post, operation_id = "post_agent_mcp", path = "/v1/mcp", tag = "tools",
     request_body(content = Object, content_type = "application/json"), responses(
-        (status = 200, description = "The answer", body = String, content_type = "text/event-stream"),
+        (status = 200, description = "The answer", body = ServerEvent, content_type = "text/event-stream"),
         (status = 202, description = "A notification was taken"),
         (status = 403, description = "The token of a session has a session", body = ApiErrorBody),
     ))]
@@ -84,8 +87,8 @@ pub(super) async fn post_to_agent(
 }
 
 /// Listen for messages of MCP from the session `agent`
-#[utoipa::path(get, path = "/v1/mcp", tag = "tools",
-    responses((status = 200, description = "Messages", body = String, content_type = "text/event-stream")))]
+#[utoipa::path(get, operation_id = "get_agent_mcp", path = "/v1/mcp", tag = "tools",
+    responses((status = 200, description = "Messages", body = ServerEvent, content_type = "text/event-stream")))]
 pub(super) async fn get_of_agent(
     State(service): State<Arc<Service>>,
     TenantKey(principal): TenantKey,
@@ -95,7 +98,8 @@ pub(super) async fn get_of_agent(
 }
 
 /// End a session of MCP with the session `agent`
-#[utoipa::path(delete, path = "/v1/mcp", tag = "tools", responses((status = 204, description = "It is ended")))]
+#[utoipa::path(delete, operation_id = "delete_agent_mcp", path = "/v1/mcp", tag = "tools",
+    responses((status = 204, description = "It is ended")))]
 pub(super) async fn delete_of_agent(
     service: State<Arc<Service>>,
     key: TenantKey,

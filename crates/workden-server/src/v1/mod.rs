@@ -3,6 +3,7 @@
 mod admin;
 mod approvals;
 mod commands;
+mod description;
 mod events;
 pub(crate) mod files;
 mod jobs;
@@ -20,35 +21,15 @@ use std::sync::Arc;
 
 use axum::Router;
 pub(crate) use session::SessionPath;
-use utoipa::{
-    Modify, OpenApi,
-    openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
-};
+use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
+use self::description::{Description, with_refusals};
 use crate::service::Service;
-
-#[derive(OpenApi)]
-#[openapi(
-    info(title = "workden", description = "Files and sandboxed commands for AI agents, under a policy"),
-    modifiers(&KeyScheme),
-    security(("key" = []))
-)]
-struct Description;
-
-/// The scheme of API keys.
-struct KeyScheme;
-
-impl Modify for KeyScheme {
-    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
-        let scheme = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
-        openapi.components.get_or_insert_default().add_security_scheme("key", scheme);
-    }
-}
 
 /// Returns the routes and their description.
 pub(crate) fn routes() -> (Router<Arc<Service>>, utoipa::openapi::OpenApi) {
-    OpenApiRouter::with_openapi(Description::openapi())
+    let (router, description) = OpenApiRouter::with_openapi(Description::openapi())
         .merge(sessions::routes())
         .merge(files::routes())
         .merge(search::routes())
@@ -63,5 +44,6 @@ pub(crate) fn routes() -> (Router<Arc<Service>>, utoipa::openapi::OpenApi) {
         .merge(mcp::routes())
         .merge(wire::routes())
         .merge(admin::routes())
-        .split_for_parts()
+        .split_for_parts();
+    (router, with_refusals(description))
 }

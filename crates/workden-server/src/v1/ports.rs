@@ -38,6 +38,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
 #[into_params(parameter_in = Path)]
 pub(super) struct NumberedPort {
     /// 1 to 65535; 0 stands for all where a port is made private
+    #[param(minimum = 0, maximum = 65535)]
     port: u16,
 }
 
@@ -75,7 +76,7 @@ impl PortView {
 }
 
 /// List the published ports of a session
-#[utoipa::path(get, path = "/v1/sessions/{id}/ports", tag = "ports", params(NamedSession),
+#[utoipa::path(get, operation_id = "list_ports", path = "/v1/sessions/{id}/ports", tag = "ports", params(NamedSession),
     responses((status = 200, description = "By number; 0 stands for all", body = Vec<PortView>)))]
 pub(super) async fn list(
     KnownSession { service, row, .. }: KnownSession,
@@ -91,7 +92,7 @@ pub(super) async fn list(
 /// Describe a port
 ///
 /// Its addresses, whether or not a server listens there now.
-#[utoipa::path(get, path = "/v1/sessions/{id}/ports/{port}", tag = "ports",
+#[utoipa::path(get, operation_id = "describe_port", path = "/v1/sessions/{id}/ports/{port}", tag = "ports",
     params(NamedSession, NumberedPort),
     responses((status = 200, description = "Its addresses", body = PortView)))]
 pub(super) async fn describe(
@@ -105,7 +106,7 @@ pub(super) async fn describe(
 /// Publish a port
 ///
 /// Everyone who knows its address may reach it from now on, without a key.
-#[utoipa::path(put, path = "/v1/sessions/{id}/ports/{port}", tag = "ports",
+#[utoipa::path(put, operation_id = "publish_port", path = "/v1/sessions/{id}/ports/{port}", tag = "ports",
     params(NamedSession, NumberedPort),
     responses(
         (status = 200, description = "It is published", body = PortView),
@@ -125,7 +126,7 @@ pub(super) async fn publish(
 }
 
 /// Make a port private again
-#[utoipa::path(delete, path = "/v1/sessions/{id}/ports/{port}", tag = "ports",
+#[utoipa::path(delete, operation_id = "unpublish_port", path = "/v1/sessions/{id}/ports/{port}", tag = "ports",
     params(NamedSession, NumberedPort),
     responses((status = 204, description = "It is private")))]
 pub(super) async fn unpublish(

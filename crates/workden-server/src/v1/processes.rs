@@ -1,6 +1,6 @@
 //! `/v1/sessions/{id}/processes`: processes with streams, and terminals, over websockets that come and go.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
     Json,
@@ -14,19 +14,24 @@ use axum::{
 use futures_util::{SinkExt, StreamExt, stream::SplitStream};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::{
+    IntoParams, ToSchema,
+    openapi::{Object, ObjectBuilder, schema::Type},
+};
 use utoipa_axum::{router::OpenApiRouter, routes};
 use workden::Result;
 use workden_core::sandbox::{Signal, SpawnRequest, Stream, Streams, WindowSize};
 
 use super::{
     commands::CommandRequest,
+    description::RawBytes,
     session::{NamedSession, OpenSession},
 };
 use crate::{
     api_error::{ApiError, ApiErrorBody},
     api_input::{ApiBytes, ApiJson, ApiPath, ApiQuery, ApiWebSocket},
     clock::Moment,
+    described_values::{optional_object, whole},
     processes::{Piece, ServedProcess},
     service::{Answer, Service},
     sessions::SessionUse,
@@ -41,12 +46,23 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
         .routes(routes!(attach))
 }
 
-/// A process to start.
+/// A process to start. It has no timeout, and its output is not cut.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct ProcessRequest {
-    #[serde(flatten)]
-    command: CommandRequest,
+    /// A line for the shell.
+    #[schema(example = "pytest -q")]
+    command: Option<String>,
+    /// A program and its arguments instead, without a shell.
+    #[schema(min_items = 1)]
+    argv: Option<Vec<String>>,
+    /// Where to run it; the working directory by default.
+    directory: Option<String>,
+    /// Variables.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
     /// A terminal of this size, instead of pipes.
+    #[serde(default, deserialize_with = "optional_object")]
     terminal: Option<TerminalSize>,
     /// A name of your choice.
     tag: Option<String>,
@@ -54,8 +70,13 @@ pub(super) struct ProcessRequest {
 
 /// The size of a terminal, in characters.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct TerminalSize {
+    #[serde(deserialize_with = "whole")]
+    #[schema(maximum = 65535)]
     rows: u16,
+    #[serde(deserialize_with = "whole")]
+    #[schema(maximum = 65535)]
     columns: u16,
 }
 
@@ -104,6 +125,7 @@ impl ProcessView {
 #[into_params(parameter_in = Path)]
 pub(super) struct NumberedProcess {
     /// Number of the process
+    #[serde(deserialize_with = "whole")]
     process: u64,
 }
 
@@ -127,7 +149,8 @@ impl FromRequestParts<Arc<Service>> for FoundProcess {
 /// Start a process
 ///
 /// It runs until it ends or is stopped; clients attach to it and leave it.
-#[utoipa::path(post, path = "/v1/sessions/{id}/processes", tag = "processes", params(NamedSession),
+#[utoipa::path(post, operation_id = "start_process", path = "/v1/sessions/{id}/processes", tag = "processes",
+    params(NamedSession),
     request_body = ProcessRequest, responses(
         (status = 201, description = "It runs", body = ProcessView),
         (status = 403, description = "The policy denies it", body = ApiErrorBody),
@@ -137,23 +160,28 @@ pub(super) async fn start(
     ApiJson(request): ApiJson<ProcessRequest>,
 ) -> Answer<(StatusCode, Json<ProcessView>)> {
     let workspace = session.workspace();
-    let streams = request.terminal.map_or(Streams::Pipes, |size| Streams::Terminal(size.into()));
-    let spawn = SpawnRequest::new(request.command.command()?, streams).environment(request.command.env.clone());
-    let spawn = spawn.directory(request.command.directory(&workspace).await?);
-    let process = session.live.processes.start(&workspace, &spawn, request.tag).await?;
+    let ProcessRequest { command, argv, directory, env, terminal, tag } = request;
+    let request = CommandRequest { command, argv, directory, env, ..CommandRequest::default() };
+    let streams = terminal.map_or(Streams::Pipes, |size| Streams::Terminal(size.into()));
+    let spawn = SpawnRequest::new(request.command()?, streams).environment(request.env.clone());
+    let spawn = spawn.directory(request.directory(&workspace).await?);
+    let process = session.live.processes.start(&workspace, &spawn, tag).await?;
     Ok((StatusCode::CREATED, Json(ProcessView::of(&process))))
 }
 
 /// List processes
-#[utoipa::path(get, path = "/v1/sessions/{id}/processes", tag = "processes", params(NamedSession),
-    responses((status = 200, description = "Oldest first, for a while also those that ended", body = Vec<ProcessView>)))]
+#[utoipa::path(get, operation_id = "list_processes", path = "/v1/sessions/{id}/processes", tag = "processes",
+    params(NamedSession),
+    responses(
+        (status = 200, description = "Oldest first, for a while also those that ended", body = Vec<ProcessView>),
+    ))]
 pub(super) async fn list(session: OpenSession) -> Answer<Json<Vec<ProcessView>>> {
     Ok(Json(session.live.processes.all().iter().map(|process| ProcessView::of(process)).collect()))
 }
 
 /// Describe a process
-#[utoipa::path(get, path = "/v1/sessions/{id}/processes/{process}", tag = "processes",
-    params(NamedSession, NumberedProcess), responses(
+#[utoipa::path(get, operation_id = "describe_process", path = "/v1/sessions/{id}/processes/{process}",
+    tag = "processes", params(NamedSession, NumberedProcess), responses(
         (status = 200, description = "The process", body = ProcessView),
         (status = 404, description = "Process not found", body = ApiErrorBody),
     ))]
@@ -164,8 +192,8 @@ pub(super) async fn describe(FoundProcess { process, .. }: FoundProcess) -> Answ
 /// Stop a process
 ///
 /// Stops it with everything that it started.
-#[utoipa::path(delete, path = "/v1/sessions/{id}/processes/{process}", tag = "processes",
-    params(NamedSession, NumberedProcess),
+#[utoipa::path(delete, operation_id = "stop_process", path = "/v1/sessions/{id}/processes/{process}",
+    tag = "processes", params(NamedSession, NumberedProcess),
     responses((status = 204, description = "It is being stopped")))]
 pub(super) async fn stop(FoundProcess { process, .. }: FoundProcess) -> Answer<StatusCode> {
     process.stop();
@@ -173,9 +201,9 @@ pub(super) async fn stop(FoundProcess { process, .. }: FoundProcess) -> Answer<S
 }
 
 /// Write to the standard input of a process
-#[utoipa::path(post, path = "/v1/sessions/{id}/processes/{process}/input", tag = "processes",
-    params(NamedSession, NumberedProcess),
-    request_body(content = [u8], content_type = "application/octet-stream"),
+#[utoipa::path(post, operation_id = "write_to_process", path = "/v1/sessions/{id}/processes/{process}/input",
+    tag = "processes", params(NamedSession, NumberedProcess),
+    request_body(content = inline(RawBytes), content_type = "application/octet-stream"),
     responses((status = 204, description = "It has the bytes")))]
 pub(super) async fn input(FoundProcess { process, .. }: FoundProcess, ApiBytes(bytes): ApiBytes) -> Answer<StatusCode> {
     process.control.write(bytes).await?;
@@ -186,14 +214,19 @@ pub(super) async fn input(FoundProcess { process, .. }: FoundProcess, ApiBytes(b
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SignalRequest {
-    /// `INT`, `TERM`, `KILL`, `HUP` and so on.
-    #[schema(value_type = String, example = "INT")]
+    /// The name of the signal.
+    #[schema(schema_with = signal_names)]
     signal: Signal,
 }
 
+fn signal_names() -> Object {
+    const NAMES: [&str; 11] = ["HUP", "INT", "QUIT", "KILL", "USR1", "USR2", "TERM", "CONT", "STOP", "TSTP", "WINCH"];
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(NAMES)).examples([json!("INT")]).build()
+}
+
 /// Send a signal to a process
-#[utoipa::path(post, path = "/v1/sessions/{id}/processes/{process}/signal", tag = "processes",
-    params(NamedSession, NumberedProcess),
+#[utoipa::path(post, operation_id = "signal_process", path = "/v1/sessions/{id}/processes/{process}/signal",
+    tag = "processes", params(NamedSession, NumberedProcess),
     request_body = SignalRequest, responses((status = 204, description = "It is sent")))]
 pub(super) async fn signal(
     FoundProcess { process, .. }: FoundProcess,
@@ -208,7 +241,7 @@ pub(super) async fn signal(
 #[into_params(parameter_in = Query)]
 pub(super) struct AttachFrom {
     /// Bytes of output to skip; 0 by default, as much as is kept.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole")]
     offset: u64,
 }
 
@@ -218,8 +251,8 @@ pub(super) struct AttachFrom {
 /// for standard error, and the rest is output; text messages `{"type": "lost", "bytes"}`, `{"type": "limits"}` and at last
 /// `{"type": "ended", "exit_code"}`. To the service: binary messages are input; text messages are
 /// `{"type": "resize", "rows", "columns"}`, `{"type": "signal", "signal"}` and `{"type": "close_input"}`.
-#[utoipa::path(get, path = "/v1/sessions/{id}/processes/{process}/attach", tag = "processes",
-    params(NamedSession, NumberedProcess, AttachFrom),
+#[utoipa::path(get, operation_id = "attach_to_process", path = "/v1/sessions/{id}/processes/{process}/attach",
+    tag = "processes", params(NamedSession, NumberedProcess, AttachFrom),
     responses((status = 101, description = "A websocket")))]
 pub(super) async fn attach(
     FoundProcess { session, process }: FoundProcess,

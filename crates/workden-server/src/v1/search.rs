@@ -14,6 +14,7 @@ use workden_core::search::{
 use super::session::{NamedSession, OpenSession, SessionPath};
 use crate::{
     api_input::ApiJson,
+    described_values::{optional_whole, whole},
     service::{Answer, Service},
 };
 
@@ -49,14 +50,17 @@ pub(super) struct LineSearch {
     #[serde(default)]
     ignored: bool,
     /// Lines before and after each match.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole")]
+    #[schema(value_type = u64)]
     context: usize,
     /// Lines in the answer; 1000 by default.
+    #[serde(default, deserialize_with = "optional_whole")]
+    #[schema(value_type = Option<u64>)]
     limit: Option<usize>,
 }
 
 /// Search in files
-#[utoipa::path(post, path = "/v1/sessions/{id}/search/lines", tag = "search",
+#[utoipa::path(post, operation_id = "search_lines", path = "/v1/sessions/{id}/search/lines", tag = "search",
     params(NamedSession), request_body = LineSearch,
     responses((status = 200, description = "Matches by file", body = Object)))]
 pub(super) async fn grep(session: OpenSession, ApiJson(search): ApiJson<LineSearch>) -> Answer<Json<Grepped>> {
@@ -88,6 +92,8 @@ pub(super) struct PathSearch {
     #[serde(default)]
     path: String,
     /// Paths in the answer; 1000 by default.
+    #[serde(default, deserialize_with = "optional_whole")]
+    #[schema(value_type = Option<u64>)]
     limit: Option<usize>,
 }
 
@@ -103,7 +109,7 @@ pub(super) struct PathMatches {
 }
 
 /// Find files by name
-#[utoipa::path(post, path = "/v1/sessions/{id}/search/paths", tag = "search",
+#[utoipa::path(post, operation_id = "search_paths", path = "/v1/sessions/{id}/search/paths", tag = "search",
     params(NamedSession), request_body = PathSearch,
     responses((status = 200, description = "Newest first", body = PathMatches)))]
 pub(super) async fn glob(session: OpenSession, ApiJson(search): ApiJson<PathSearch>) -> Answer<Json<PathMatches>> {

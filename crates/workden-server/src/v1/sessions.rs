@@ -15,6 +15,7 @@ use crate::{
     api_input::{ApiJson, ApiPath, ApiQuery},
     clock::Moment,
     database::SessionQuery,
+    described_values::whole,
     identity::{Principal, TenantKey},
     service::{Answer, Service},
     sessions::{NewSession, SessionView, creation::Creation},
@@ -46,7 +47,8 @@ pub(super) struct OpenedSession {
 /// Create a session
 ///
 /// Creates a session and starts its sandbox, or attaches to the session of that name if `if_exists` says so.
-#[utoipa::path(post, path = "/v1/sessions", tag = "sessions", request_body = NewSession, responses(
+#[utoipa::path(post, operation_id = "create_session", path = "/v1/sessions", tag = "sessions",
+    request_body = NewSession, responses(
     (status = 201, description = "The session was created", body = OpenedSession),
     (status = 200, description = "The session existed", body = OpenedSession),
     (status = 400, description = "An option is invalid", body = ApiErrorBody),
@@ -89,7 +91,8 @@ pub(super) struct SessionPage {
 }
 
 /// List sessions
-#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(SessionFilter), responses(
+#[utoipa::path(get, operation_id = "list_sessions", path = "/v1/sessions", tag = "sessions",
+    params(SessionFilter), responses(
     (status = 200, description = "Sessions by id", body = SessionPage),
 ))]
 pub(super) async fn list(
@@ -121,7 +124,8 @@ fn labels(text: &str) -> Answer<BTreeMap<String, String>> {
 }
 
 /// Describe a session
-#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", params(NamedSession), responses(
+#[utoipa::path(get, operation_id = "describe_session", path = "/v1/sessions/{id}", tag = "sessions",
+    params(NamedSession), responses(
     (status = 200, description = "The session", body = SessionView),
     (status = 404, description = "There is none that you may use", body = ApiErrorBody),
 ))]
@@ -132,7 +136,8 @@ pub(super) async fn describe(KnownSession { service, row, .. }: KnownSession) ->
 /// Delete a session
 ///
 /// Ends its processes and removes its files.
-#[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions", params(NamedSession), responses(
+#[utoipa::path(delete, operation_id = "delete_session", path = "/v1/sessions/{id}", tag = "sessions",
+    params(NamedSession), responses(
     (status = 204, description = "It is gone"),
     (status = 404, description = "There is none that you may use", body = ApiErrorBody),
 ))]
@@ -148,7 +153,8 @@ pub(super) async fn delete(
 /// Pause a session
 ///
 /// Ends its processes, and keeps its files until it is resumed or deleted.
-#[utoipa::path(post, path = "/v1/sessions/{id}/pause", tag = "sessions", params(NamedSession),
+#[utoipa::path(post, operation_id = "pause_session", path = "/v1/sessions/{id}/pause", tag = "sessions",
+    params(NamedSession),
     responses(
         (status = 200, description = "It is paused", body = SessionView),
         (status = 501, description = "Its files are in the sandbox", body = ApiErrorBody),
@@ -163,7 +169,8 @@ pub(super) async fn pause(
 }
 
 /// Resume a paused session
-#[utoipa::path(post, path = "/v1/sessions/{id}/resume", tag = "sessions", params(NamedSession),
+#[utoipa::path(post, operation_id = "resume_session", path = "/v1/sessions/{id}/resume", tag = "sessions",
+    params(NamedSession),
     responses((status = 200, description = "It runs", body = SessionView)))]
 pub(super) async fn resume(
     State(service): State<Arc<Service>>,
@@ -179,11 +186,13 @@ pub(super) async fn resume(
 #[serde(deny_unknown_fields)]
 pub(super) struct SessionExtension {
     /// Seconds from now.
+    #[serde(deserialize_with = "whole")]
     lifetime_seconds: u64,
 }
 
 /// Set when a session ends
-#[utoipa::path(post, path = "/v1/sessions/{id}/lifetime", tag = "sessions", params(NamedSession),
+#[utoipa::path(post, operation_id = "extend_session", path = "/v1/sessions/{id}/lifetime", tag = "sessions",
+    params(NamedSession),
     request_body = SessionExtension, responses((status = 200, description = "Its new end", body = SessionView)))]
 pub(super) async fn extend(
     // An agent with the token of its session does not decide how long it lives.
@@ -219,7 +228,8 @@ pub(super) struct SessionUsage {
 }
 
 /// Show what a session uses
-#[utoipa::path(get, path = "/v1/sessions/{id}/usage", tag = "sessions", params(NamedSession),
+#[utoipa::path(get, operation_id = "session_usage", path = "/v1/sessions/{id}/usage", tag = "sessions",
+    params(NamedSession),
     responses((status = 200, description = "Now", body = SessionUsage)))]
 pub(super) async fn usage(session: OpenSession) -> Answer<Json<SessionUsage>> {
     let commands = session.live.unrecorded().commands()?;
@@ -236,7 +246,7 @@ pub(super) async fn usage(session: OpenSession) -> Answer<Json<SessionUsage>> {
 }
 
 /// List runtimes
-#[utoipa::path(get, path = "/v1/runtimes", tag = "sessions", responses(
+#[utoipa::path(get, operation_id = "list_runtimes", path = "/v1/runtimes", tag = "sessions", responses(
     (status = 200, description = "Runtimes by name", body = BTreeMap<String, RuntimeAlias>),
 ))]
 pub(super) async fn runtimes(

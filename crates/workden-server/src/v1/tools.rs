@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 use workden_tools::{Attachment, ToolSpec};
@@ -23,7 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
 /// List the tools
 ///
 /// The tools that the policy of the session permits, with descriptions and schemas for a model.
-#[utoipa::path(get, path = "/v1/sessions/{id}/tools", tag = "tools", params(NamedSession),
+#[utoipa::path(get, operation_id = "list_tools", path = "/v1/sessions/{id}/tools", tag = "tools", params(NamedSession),
     responses((status = 200, description = "The tools", body = Vec<Object>)))]
 pub(super) async fn list(session: OpenSession) -> Answer<Json<Vec<ToolSpec>>> {
     Ok(Json(session.toolset()?.list().to_vec()))
@@ -37,9 +37,8 @@ pub(super) struct ToolCall {
     #[schema(example = "read_file")]
     name: String,
     /// Its arguments.
-    #[serde(default)]
-    #[schema(value_type = Object)]
-    arguments: Value,
+    #[schema(value_type = Option<Object>)]
+    arguments: Option<Map<String, Value>>,
 }
 
 /// The answer of a tool, for a model.
@@ -70,11 +69,11 @@ pub(super) struct AttachmentView {
 /// Call a tool
 ///
 /// A refusal or a failure of the tool is an answer for the model, with status 200.
-#[utoipa::path(post, path = "/v1/sessions/{id}/tools", tag = "tools", params(NamedSession),
+#[utoipa::path(post, operation_id = "call_tool", path = "/v1/sessions/{id}/tools", tag = "tools", params(NamedSession),
     request_body = ToolCall, responses((status = 200, description = "The answer", body = ToolCallAnswer)))]
 pub(super) async fn call(session: OpenSession, ApiJson(call): ApiJson<ToolCall>) -> Answer<Json<ToolCallAnswer>> {
     let _in_use = session.begin_use();
-    let answered = session.toolset()?.call(&call.name, call.arguments).await;
+    let answered = session.toolset()?.call(&call.name, call.arguments.unwrap_or_default().into()).await;
     Ok(Json(match answered {
         Ok(answer) => ToolCallAnswer {
             text: answer.text,

@@ -16,7 +16,10 @@ use workden_core::{
     sandbox::{FileChange, FileEvent, WatchDepth, WatchRequest},
 };
 
-use super::session::{DirectoryPath, NamedSession, SessionDirectory, SessionPath};
+use super::{
+    description::ServerEvent,
+    session::{DirectoryPath, NamedSession, SessionDirectory, SessionPath},
+};
 use crate::{
     api_error::{ApiError, ApiErrorBody},
     api_input::ApiQuery,
@@ -62,9 +65,9 @@ impl ChangeView {
 ///
 /// Server-sent events: `changed` with the path and what happened, `missed` when a slow reader lost some, and `error`
 /// when the watch ends. Starts the sandbox of the session.
-#[utoipa::path(get, path = "/v1/sessions/{id}/watch", tag = "files",
+#[utoipa::path(get, operation_id = "watch_directory", path = "/v1/sessions/{id}/watch", tag = "files",
     params(NamedSession, DirectoryPath, WatchDepthQuery), responses(
-        (status = 200, description = "Changes as they happen", body = ChangeView, content_type = "text/event-stream"),
+        (status = 200, description = "Changes as they happen", body = ServerEvent, content_type = "text/event-stream"),
         (status = 404, description = "Directory not found", body = ApiErrorBody),
     ))]
 pub(super) async fn watch(

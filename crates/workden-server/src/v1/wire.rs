@@ -65,7 +65,7 @@ forward_sandbox! {
 ///
 /// A websocket whose binary messages carry the wire of workden, HTTP/2. `workden run --remote` and `ServiceSandbox` in
 /// Rust are its clients. A process that was started here ends with the connection.
-#[utoipa::path(get, path = "/v1/sessions/{id}/wire", tag = "sessions", params(NamedSession),
+#[utoipa::path(get, operation_id = "open_wire", path = "/v1/sessions/{id}/wire", tag = "sessions", params(NamedSession),
     responses(
         (status = 101, description = "A websocket"),
         (status = 400, description = "The request does not ask for a websocket", body = ApiErrorBody),

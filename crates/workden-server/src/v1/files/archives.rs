@@ -21,7 +21,10 @@ use super::content::body_pieces;
 use crate::{
     api_error::ApiErrorBody,
     service::Answer,
-    v1::session::{FilePath, NamedSession, SessionPath},
+    v1::{
+        description::RawBytes,
+        session::{FilePath, NamedSession, SessionPath},
+    },
 };
 
 /// What an archive brought.
@@ -50,9 +53,9 @@ impl From<TreeReport> for UnpackedArchive {
 ///
 /// A tar archive of the files and directories below a path. An archive that breaks off is not complete: its last blocks
 /// are missing, and `tar` says so.
-#[utoipa::path(get, path = "/v1/sessions/{id}/files/archive", tag = "files",
+#[utoipa::path(get, operation_id = "download_archive", path = "/v1/sessions/{id}/files/archive", tag = "files",
     params(NamedSession, FilePath), responses(
-        (status = 200, description = "The archive", body = [u8], content_type = "application/x-tar"),
+        (status = 200, description = "The archive", body = inline(RawBytes), content_type = "application/x-tar"),
         (status = 404, description = "File not found", body = ApiErrorBody),
     ))]
 pub(super) async fn download(SessionPath { workspace, path }: SessionPath) -> Answer<Response> {
@@ -78,9 +81,9 @@ pub(super) async fn download(SessionPath { workspace, path }: SessionPath) -> An
 ///
 /// Creates the files and directories of a tar archive below a directory; existing files are replaced. Links are skipped
 /// and counted, and a name that leads out of the directory ends the upload.
-#[utoipa::path(put, path = "/v1/sessions/{id}/files/archive", tag = "files",
+#[utoipa::path(put, operation_id = "upload_archive", path = "/v1/sessions/{id}/files/archive", tag = "files",
     params(NamedSession, FilePath),
-    request_body(content = [u8], content_type = "application/x-tar"),
+    request_body(content = inline(RawBytes), content_type = "application/x-tar"),
     responses(
         (status = 200, description = "Everything is unpacked", body = UnpackedArchive),
         (status = 400, description = "The body is not a whole archive", body = ApiErrorBody),

@@ -19,7 +19,10 @@ use workden_core::{ByteRange, Content, ContentStream, Expect, Resolved, Symlink,
 use crate::{
     api_error::{ApiError, ApiErrorBody},
     service::Answer,
-    v1::session::{FilePath, NamedSession, SessionPath},
+    v1::{
+        description::RawBytes,
+        session::{FilePath, NamedSession, SessionPath},
+    },
 };
 
 /// A file up to this size is read at once, and its ETag is the version of its content.
@@ -29,10 +32,12 @@ const PIECE: u64 = 1 << 20;
 /// Read a file
 ///
 /// Honours `Range` and `If-None-Match`. Small files have the version of their content as a strong ETag.
-#[utoipa::path(get, path = "/v1/sessions/{id}/files", tag = "files", params(NamedSession, FilePath),
+#[utoipa::path(get, operation_id = "read_file", path = "/v1/sessions/{id}/files", tag = "files",
+    params(NamedSession, FilePath),
     responses(
-        (status = 200, description = "The content", body = [u8], content_type = "application/octet-stream"),
-        (status = 206, description = "A part of it", body = [u8], content_type = "application/octet-stream"),
+        (status = 200, description = "The content", body = inline(RawBytes), content_type = "application/octet-stream"),
+        (status = 206, description = "A part of it",
+            body = inline(RawBytes), content_type = "application/octet-stream"),
         (status = 304, description = "It has the version of `If-None-Match`"),
         (status = 403, description = "The policy denies it", body = ApiErrorBody),
         (status = 404, description = "File not found", body = ApiErrorBody),
@@ -151,8 +156,9 @@ pub(super) struct WrittenFile {
 ///
 /// Replaces its content atomically, and creates its parent directories. `If-Match` with an ETag writes only over that
 /// version; `If-None-Match: *` only where no file is.
-#[utoipa::path(put, path = "/v1/sessions/{id}/files", tag = "files", params(NamedSession, FilePath),
-    request_body(content = [u8], content_type = "application/octet-stream"),
+#[utoipa::path(put, operation_id = "write_file", path = "/v1/sessions/{id}/files", tag = "files",
+    params(NamedSession, FilePath),
+    request_body(content = inline(RawBytes), content_type = "application/octet-stream"),
     responses(
         (status = 200, description = "The file has this content", body = WrittenFile),
         (status = 403, description = "The policy denies it", body = ApiErrorBody),

@@ -13,6 +13,7 @@ use super::content::version;
 use crate::{
     api_error::ApiErrorBody,
     api_input::{ApiJson, ApiQuery},
+    described_values::{objects, optional_whole, whole},
     service::Answer,
     v1::session::{FilePath, NamedSession, OpenSession, SessionPath},
 };
@@ -22,9 +23,10 @@ use crate::{
 #[into_params(parameter_in = Query)]
 pub(super) struct LineWindow {
     /// Lines to skip.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole")]
     offset: u64,
     /// Lines to read; 2000 by default.
+    #[serde(default, deserialize_with = "optional_whole")]
     limit: Option<u64>,
 }
 
@@ -58,6 +60,7 @@ pub(super) async fn read_lines(
 #[serde(deny_unknown_fields)]
 pub(super) struct FileEdit {
     path: String,
+    #[serde(deserialize_with = "objects")]
     replacements: Vec<TextReplacement>,
     /// Only if the file has this version.
     version: Option<String>,
@@ -86,7 +89,8 @@ pub(super) struct EditedFile {
 /// Edit a file
 ///
 /// Replaces text, all replacements or none. A text that is not found is answered with the nearest line.
-#[utoipa::path(post, path = "/v1/sessions/{id}/files/edit", tag = "files", params(NamedSession),
+#[utoipa::path(post, operation_id = "edit_file", path = "/v1/sessions/{id}/files/edit", tag = "files",
+    params(NamedSession),
     request_body = FileEdit, responses(
         (status = 200, description = "The file is changed", body = EditedFile),
         (status = 409, description = "The text was not found, or not once, or the version is another", body = ApiErrorBody),

@@ -53,7 +53,7 @@ pub(super) struct RemovalDepth {
 }
 
 /// Remove a file or directory
-#[utoipa::path(delete, path = "/v1/sessions/{id}/files", tag = "files",
+#[utoipa::path(delete, operation_id = "remove_file", path = "/v1/sessions/{id}/files", tag = "files",
     params(NamedSession, FilePath, RemovalDepth), responses(
         (status = 204, description = "It is gone"),
         (status = 404, description = "File not found", body = ApiErrorBody),
@@ -69,7 +69,7 @@ pub(super) async fn remove(
 }
 
 /// Describe a file or directory
-#[utoipa::path(get, path = "/v1/sessions/{id}/files/stat", tag = "files",
+#[utoipa::path(get, operation_id = "describe_file", path = "/v1/sessions/{id}/files/stat", tag = "files",
     params(NamedSession, FilePath), responses(
         (status = 200, description = "The entry", body = FileView),
         (status = 404, description = "File not found", body = ApiErrorBody),
@@ -87,7 +87,7 @@ pub(super) struct FileList {
 }
 
 /// List a directory
-#[utoipa::path(get, path = "/v1/sessions/{id}/files/list", tag = "files",
+#[utoipa::path(get, operation_id = "list_directory", path = "/v1/sessions/{id}/files/list", tag = "files",
     params(NamedSession, FilePath),
     responses((status = 200, description = "Directories first, then by name", body = FileList)))]
 pub(super) async fn list(SessionPath { workspace, path }: SessionPath) -> Answer<Json<FileList>> {

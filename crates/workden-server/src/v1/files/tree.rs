@@ -10,12 +10,13 @@ use super::entries::FileView;
 use crate::{
     api_error::ApiErrorBody,
     api_input::ApiQuery,
+    described_values::optional_whole,
     service::Answer,
     v1::session::{DirectoryPath, NamedSession, SessionDirectory, SessionPath},
 };
 
 /// The levels of a tree unless the caller says.
-const DEPTH: u32 = 3;
+const DEPTH: u64 = 3;
 /// The most entries of a tree.
 const MOST_ENTRIES: usize = 10_000;
 
@@ -24,8 +25,11 @@ const MOST_ENTRIES: usize = 10_000;
 #[into_params(parameter_in = Query)]
 pub(super) struct TreeWindow {
     /// Levels; 3 by default.
-    depth: Option<u32>,
+    #[serde(default, deserialize_with = "optional_whole")]
+    depth: Option<u64>,
     /// Entries; at most 10,000.
+    #[serde(default, deserialize_with = "optional_whole")]
+    #[param(value_type = Option<u64>)]
     limit: Option<usize>,
 }
 
@@ -42,7 +46,7 @@ pub(super) struct FileTree {
 /// List a directory with everything below it
 ///
 /// Level by level, so that a large tree is cut below and not within its first directories. Links are not followed.
-#[utoipa::path(get, path = "/v1/sessions/{id}/files/tree", tag = "files",
+#[utoipa::path(get, operation_id = "file_tree", path = "/v1/sessions/{id}/files/tree", tag = "files",
     params(NamedSession, DirectoryPath, TreeWindow), responses(
         (status = 200, description = "The entries", body = FileTree),
         (status = 404, description = "Directory not found", body = ApiErrorBody),
