@@ -3,9 +3,8 @@
 use axum::http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{
-        ALT_SVC, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, COOKIE, EXPECT, HOST, LOCATION,
-        PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, STRICT_TRANSPORT_SECURITY, TE, TRAILER, TRANSFER_ENCODING,
-        UPGRADE,
+        ALT_SVC, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, COOKIE, HOST, LOCATION,
+        SET_COOKIE, STRICT_TRANSPORT_SECURITY, TRANSFER_ENCODING, UPGRADE,
     },
 };
 
@@ -21,10 +20,18 @@ pub(crate) enum Place {
 }
 
 /// Headers that are about one connection, and not about a message.
-const OF_CONNECTION: [HeaderName; 8] =
-    [CONNECTION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, EXPECT];
-/// The same, without a constant.
-const OF_CONNECTION_TOO: [&str; 2] = ["keep-alive", "proxy-connection"];
+const OF_CONNECTION: [&str; 10] = [
+    "connection",
+    "expect",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
 /// Headers with keys of this service.
 const OF_SERVICE: [&str; 6] = [
     "x-api-key",
@@ -112,9 +119,6 @@ fn drop_connection_headers(headers: &mut HeaderMap) {
         headers.remove(name);
     }
     for name in OF_CONNECTION {
-        headers.remove(name);
-    }
-    for name in OF_CONNECTION_TOO {
         headers.remove(name);
     }
 }
