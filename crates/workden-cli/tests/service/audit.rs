@@ -1,5 +1,6 @@
 //! The audit: who did what, to sessions, keys and tenants.
 
+use jiff::Timestamp;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -36,8 +37,8 @@ async fn calls_decisions_keys_and_tenants_are_in_the_audit_of_an_administrator()
         let event = find(kind, part);
         assert!(event["session"] == "" && event["actor"] == served.key[4..20], "{event}");
     }
-    let newest_first: Vec<&Value> = events.iter().map(|event| &event["at"]).collect();
-    assert!(newest_first.windows(2).all(|pair| pair[0].as_str() >= pair[1].as_str()), "{newest_first:?}");
+    let newest_first: Vec<Timestamp> = events.iter().map(|event| text(&event["at"]).parse().unwrap()).collect();
+    assert!(newest_first.windows(2).all(|pair| pair[0] >= pair[1]), "{newest_first:?}");
     // Another tenant sees nothing of it.
     let (_, made) = admin.post("/v1/keys", json!({ "role": "tenant", "tenant": "blue" })).await;
     let (_, seen) = served.with_key(made["key"].as_str().unwrap()).get("/v1/audit").await;
