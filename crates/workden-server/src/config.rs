@@ -1,6 +1,11 @@
 //! `ServerConfig`: what a service is started with, from `serve.toml` and the command line.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -27,6 +32,8 @@ pub struct ServerConfig {
     pub metrics_without_key: bool,
     /// The collector of OpenTelemetry to which traces are sent, like `http://localhost:4318`; the feature `otel`.
     pub otlp_endpoint: Option<String>,
+    /// The addresses of proxies in front of this service, which say by `X-Forwarded-...` where a request came from.
+    pub trusted_proxies: Vec<IpAddr>,
     /// The domain of host names like `PORT-SESSION.DOMAIN`.
     pub domain: String,
     /// Whether calls without a key are an administrator's; the address must be a loopback address.
@@ -115,6 +122,7 @@ impl Default for ServerConfig {
             limits: ConnectionLimits::default(),
             metrics_without_key: false,
             otlp_endpoint: None,
+            trusted_proxies: Vec::new(),
             domain: "localhost".to_owned(),
             no_key: false,
             default_tenant: "default".to_owned(),

@@ -168,6 +168,35 @@ async fn a_port_is_private_until_it_is_published() {
 }
 
 #[tokio::test]
+async fn a_client_does_not_say_where_it_comes_from_and_a_trusted_proxy_does() {
+    let state = tempfile::tempdir().unwrap();
+    let config = state.path().join("serve.toml");
+    for (toml, expected) in [
+        ("", [json!("127.0.0.1"), json!("http"), json!(null)]),
+        ("trusted_proxies = [\"127.0.0.1\"]", [json!("10.0.0.1, 127.0.0.1"), json!("https"), json!(null)]),
+    ] {
+        std::fs::write(&config, toml).unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let served = Served::start(place.path(), &["--config", config.to_str().unwrap()]);
+        let admin = served.admin();
+        let (session, _) = serving(&admin).await;
+        let by_path = admin.request(Method::GET, &format!("{session}/ports/3000/"));
+        let by_name = by_name(&served, Method::GET, &session, "/").bearer_auth(&served.key);
+        for request in [by_path, by_name] {
+            let request = request.header("x-forwarded-for", "10.0.0.1").header("x-forwarded-proto", "https");
+            let request = request.header("x-real-ip", "10.0.0.1").header("forwarded", "for=10.0.0.1");
+            let answer = request.header("x-forwarded-host", "evil.example").send().await.unwrap();
+            let told: serde_json::Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
+            let headers = &told["headers"];
+            let found = ["x-forwarded-for", "x-forwarded-proto", "x-real-ip"].map(|name| headers[name].clone());
+            assert_eq!(found, expected, "{toml:?}: {headers}");
+            assert_eq!(headers["forwarded"], json!(null), "{headers}");
+            assert_eq!(headers["x-forwarded-host"] == "evil.example", !toml.is_empty(), "{headers}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_websocket_goes_through_both_ways() {
     let (_state, served) = Served::new();
     let admin = served.admin();

@@ -7,7 +7,11 @@ mod limits;
 mod patient_stream;
 mod tls;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::{
     Router,
@@ -42,6 +46,23 @@ const SIGN_OF_LIFE: (Duration, Duration) = (Duration::from_secs(30), Duration::f
 /// Calls of one connection of HTTP/2 at a time.
 const STREAMS: u32 = 256;
 
+/// How a request reached this service.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// The other end of the connection.
+    pub(crate) peer: IpAddr,
+    /// Whether the connection is encrypted.
+    pub(crate) is_encrypted: bool,
+    /// Whether that is a proxy that the configuration trusts.
+    pub(crate) is_from_proxy: bool,
+}
+
+impl Default for Arrival {
+    fn default() -> Self {
+        Self { peer: IpAddr::V4(Ipv4Addr::UNSPECIFIED), is_encrypted: false, is_from_proxy: false }
+    }
+}
+
 /// What is served, and how.
 pub(crate) struct Listening {
     pub(crate) listener: TcpListener,
@@ -57,12 +78,12 @@ impl Listening {
         let slots = Arc::new(Semaphore::new(self.service.config().limits.connections));
         let (connections, serving) = (TaskTracker::new(), Arc::new(self));
         while let Some(Ok(slot)) = stop.run_until_cancelled(Arc::clone(&slots).acquire_owned()).await {
-            let Some(stream) = stop.run_until_cancelled(serving.accept()).await else { break };
+            let Some((stream, peer)) = stop.run_until_cancelled(serving.accept()).await else { break };
             let (serving, stop) = (Arc::clone(&serving), stop.clone());
             connections.spawn(async move {
                 let open = &serving.service.metrics.connections;
                 open.inc();
-                serving.connection(stream, &stop).await;
+                serving.connection((stream, peer), &stop).await;
                 open.dec();
                 drop(slot);
             });
@@ -71,10 +92,10 @@ impl Listening {
         connections.wait().await;
     }
 
-    async fn accept(&self) -> TcpStream {
+    async fn accept(&self) -> (TcpStream, SocketAddr) {
         loop {
             match self.listener.accept().await {
-                Ok((stream, _)) => return stream,
+                Ok(accepted) => return accepted,
                 // The client was faster than the service.
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
@@ -85,24 +106,32 @@ impl Listening {
         }
     }
 
-    async fn connection(&self, stream: TcpStream, stop: &CancellationToken) {
-        let limits = self.service.config().limits.clone();
+    async fn connection(&self, (stream, peer): (TcpStream, SocketAddr), stop: &CancellationToken) {
+        let (config, peer) = (self.service.config(), peer.ip().to_canonical());
+        let limits = config.limits.clone();
+        let is_from_proxy = config.trusted_proxies.iter().any(|proxy| proxy.to_canonical() == peer);
+        let arrival = Arrival { peer, is_encrypted: self.identity.is_some(), is_from_proxy };
         let _ = stream.set_nodelay(true);
-        let Some(identity) = &self.identity else { return self.requests(stream, &limits, stop).await };
+        let Some(identity) = &self.identity else {
+            return self.requests(stream, arrival, &limits, stop).await;
+        };
         match timeout(limits.header(), identity.acceptor().accept(stream)).await {
-            Ok(Ok(stream)) => self.requests(stream, &limits, stop).await,
+            Ok(Ok(stream)) => self.requests(stream, arrival, &limits, stop).await,
             Ok(Err(error)) => tracing::debug!(%error, "a connection is not TLS as it should be"),
             Err(_) => tracing::debug!("a client did not agree on TLS in time"),
         }
     }
 
     /// Serves the requests of a connection, until its client ends it or the service ends.
-    async fn requests<S>(&self, stream: S, limits: &ConnectionLimits, stop: &CancellationToken)
+    async fn requests<S>(&self, stream: S, arrival: Arrival, limits: &ConnectionLimits, stop: &CancellationToken)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let stream = TokioIo::new(PatientStream::new(stream, limits));
-        let service = self.router.clone().map_request(|request: Request<Incoming>| with_host(request.map(Body::new)));
+        let service = self.router.clone().map_request(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(arrival);
+            with_host(request.map(Body::new))
+        });
         let service = TowerToHyperService::new(service);
         let builder = limits.builder();
         let mut connection = std::pin::pin!(builder.serve_connection_with_upgrades(stream, service));

@@ -19,6 +19,7 @@ use super::{
     headers::{to_client, to_server, upgrade_of},
 };
 use crate::{
+    listening::Arrival,
     service::Service,
     sessions::{LiveSession, SessionUse},
 };
@@ -59,6 +60,7 @@ pub(crate) async fn forward(
 
 /// Returns the request for the server, and the connection of the client if it is to change its protocol.
 fn to_send(mut request: Request, place: &Place, port: u16) -> Result<(Request, Option<OnUpgrade>)> {
+    let arrival = request.extensions().get::<Arrival>().copied().unwrap_or_default();
     let is_upgrade = request.version() == Version::HTTP_11 && upgrade_of(request.headers()).is_some();
     let of_client = is_upgrade.then(|| hyper::upgrade::on(&mut request));
     let inside = match place {
@@ -75,7 +77,7 @@ fn to_send(mut request: Request, place: &Place, port: u16) -> Result<(Request, O
     if let (false, Some(Ok(host))) = (request.headers().contains_key("host"), host.map(TryInto::try_into)) {
         request.headers_mut().insert("host", host);
     }
-    to_server(request.headers_mut(), place, port);
+    to_server(request.headers_mut(), place, port, &arrival);
     Ok((request, of_client))
 }
 

@@ -9,6 +9,7 @@ use axum::http::{
 };
 
 use super::access::own_cookie;
+use crate::listening::Arrival;
 
 /// Where a server appears to its clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +42,14 @@ const OF_SERVICE: [&str; 6] = [
     "e2b-sandbox-id",
     "e2b-sandbox-port",
 ];
+/// Where a request came from, as clients and proxies say. Passed on is only what this service knows, or a trusted proxy
+/// says.
+const FORWARDED_FOR: &str = "x-forwarded-for";
+const FORWARDED_HOST: &str = "x-forwarded-host";
+const FORWARDED_PROTO: &str = "x-forwarded-proto";
+const FORWARDED_PREFIX: &str = "x-forwarded-prefix";
+/// Other names for the same, in addition to all others that start with `x-forwarded-`.
+const OTHER_ORIGINS: [&str; 4] = ["forwarded", "x-real-ip", "x-client-ip", "true-client-ip"];
 /// What a server must not decide for the origin of the service.
 const OF_ORIGIN: [&str; 2] = ["clear-site-data", "service-worker-allowed"];
 /// A page below a path of the API has no origin, so that it cannot call the API as the page of the service.
@@ -54,7 +63,7 @@ pub(super) fn upgrade_of(headers: &HeaderMap) -> Option<HeaderValue> {
 }
 
 /// Prepares the headers of a request for the server in a session.
-pub(super) fn to_server(headers: &mut HeaderMap, place: &Place, port: u16) {
+pub(super) fn to_server(headers: &mut HeaderMap, place: &Place, port: u16, arrival: &Arrival) {
     let upgrade = upgrade_of(headers);
     // Of two lengths, the one that was used counts, and the other would be a second answer about where a request ends.
     if headers.contains_key(TRANSFER_ENCODING) {
@@ -73,19 +82,36 @@ pub(super) fn to_server(headers: &mut HeaderMap, place: &Place, port: u16) {
         headers.remove(AUTHORIZATION);
     }
     keep_other_cookies(headers, place);
-    let set = |headers: &mut HeaderMap, name: &'static str, value: Option<HeaderValue>| match value {
-        Some(value) => drop(headers.insert(name, value)),
-        None => drop(headers.remove(name)),
-    };
-    let host = headers.get(HOST).cloned();
-    set(headers, "x-forwarded-host", host);
-    match place {
-        Place::Path(prefix) => {
-            set(headers, "x-forwarded-prefix", HeaderValue::from_str(prefix).ok());
-            set(headers, "host", HeaderValue::from_str(&format!("localhost:{port}")).ok());
-        }
-        Place::HostName => set(headers, "x-forwarded-prefix", None),
+    tell_origin(headers, arrival);
+    if let Place::Path(prefix) = place {
+        set(headers, FORWARDED_PREFIX, HeaderValue::from_str(prefix).ok());
+        set(headers, "host", HeaderValue::from_str(&format!("localhost:{port}")).ok());
     }
+}
+
+fn set(headers: &mut HeaderMap, name: &'static str, value: Option<HeaderValue>) {
+    if let Some(value) = value {
+        headers.insert(name, value);
+    }
+}
+
+/// Says where a request came from, in place of what its client says.
+fn tell_origin(headers: &mut HeaderMap, arrival: &Arrival) {
+    let said = |name: &str| headers.get(name).filter(|_| arrival.is_from_proxy).cloned();
+    let (host, proto) = (said(FORWARDED_HOST).or_else(|| headers.get(HOST).cloned()), said(FORWARDED_PROTO));
+    let addresses = headers.get_all(FORWARDED_FOR).iter().filter(|_| arrival.is_from_proxy);
+    let addresses = addresses.filter_map(|value| value.to_str().ok().map(str::to_owned));
+    let addresses: Vec<String> = addresses.chain([arrival.peer.to_string()]).collect();
+    let is_origin = |name: &HeaderName| {
+        name.as_str().starts_with("x-forwarded-") || OTHER_ORIGINS.iter().any(|other| name == other)
+    };
+    for name in headers.keys().filter(|name| is_origin(name)).cloned().collect::<Vec<_>>() {
+        headers.remove(name);
+    }
+    let own = HeaderValue::from_static(if arrival.is_encrypted { "https" } else { "http" });
+    set(headers, FORWARDED_PROTO, proto.or(Some(own)));
+    set(headers, FORWARDED_FOR, HeaderValue::from_str(&addresses.join(", ")).ok());
+    set(headers, FORWARDED_HOST, host);
 }
 
 /// Prepares the headers of an answer for the client.
@@ -147,11 +173,19 @@ fn keep_other_cookies(headers: &mut HeaderMap, place: &Place) {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
     use super::*;
 
+    const DIRECT: Arrival =
+        Arrival { peer: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), is_encrypted: false, is_from_proxy: false };
+
     fn of(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
-        let pairs = pairs.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
-        pairs.collect()
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        headers
     }
 
     fn shown(headers: &HeaderMap) -> Vec<String> {
@@ -173,15 +207,57 @@ mod tests {
             ("content-length", "7"),
             ("cookie", "a=b; workden_token=wdp_1; c=d"),
         ]);
-        to_server(&mut headers, &Place::HostName, 3000);
-        let expected =
-            ["cookie: a=b; c=d", "host: 3000-abc.localhost:8420", "x-forwarded-host: 3000-abc.localhost:8420"];
+        to_server(&mut headers, &Place::HostName, 3000, &DIRECT);
+        let expected = [
+            "cookie: a=b; c=d",
+            "host: 3000-abc.localhost:8420",
+            "x-forwarded-for: 192.0.2.1",
+            "x-forwarded-host: 3000-abc.localhost:8420",
+            "x-forwarded-proto: http",
+        ];
         assert_eq!(shown(&headers), expected);
         let mut headers = of(&[("host", "x"), ("authorization", "Bearer own"), ("cookie", "a=b")]);
-        to_server(&mut headers, &Place::HostName, 3000);
+        to_server(&mut headers, &Place::HostName, 3000, &DIRECT);
         assert_eq!(headers[AUTHORIZATION], "Bearer own");
-        to_server(&mut headers, &Place::Path("/v1/p".into()), 3000);
-        assert_eq!(shown(&headers), ["host: localhost:3000", "x-forwarded-host: x", "x-forwarded-prefix: /v1/p"]);
+        to_server(&mut headers, &Place::Path("/v1/p".into()), 3000, &DIRECT);
+        assert_eq!(
+            shown(&headers),
+            [
+                "host: localhost:3000",
+                "x-forwarded-for: 192.0.2.1",
+                "x-forwarded-host: x",
+                "x-forwarded-prefix: /v1/p",
+                "x-forwarded-proto: http"
+            ]
+        );
+    }
+
+    #[test]
+    fn only_a_trusted_proxy_says_where_a_request_came_from() {
+        let said = [
+            ("host", "inside"),
+            ("forwarded", "for=10.0.0.1"),
+            ("x-forwarded-for", "10.0.0.1"),
+            ("x-forwarded-for", "10.0.0.2"),
+            ("x-forwarded-host", "outside"),
+            ("x-forwarded-proto", "https"),
+            ("x-forwarded-prefix", "/admin"),
+            ("x-forwarded-user", "root"),
+            ("x-real-ip", "10.0.0.1"),
+        ];
+        let mut headers = of(&said);
+        to_server(&mut headers, &Place::HostName, 1, &DIRECT);
+        let own = ["host: inside", "x-forwarded-for: 192.0.2.1", "x-forwarded-host: inside", "x-forwarded-proto: http"];
+        assert_eq!(shown(&headers), own);
+        let mut headers = of(&said);
+        to_server(&mut headers, &Place::HostName, 1, &Arrival { is_from_proxy: true, ..DIRECT });
+        let passed = [
+            "host: inside",
+            "x-forwarded-for: 10.0.0.1, 10.0.0.2, 192.0.2.1",
+            "x-forwarded-host: outside",
+            "x-forwarded-proto: https",
+        ];
+        assert_eq!(shown(&headers), passed);
     }
 
     #[test]
@@ -205,10 +281,10 @@ mod tests {
     #[test]
     fn an_upgrade_goes_through() {
         let mut headers = of(&[("connection", "keep-alive, Upgrade"), ("upgrade", "websocket"), ("keep-alive", "5")]);
-        to_server(&mut headers, &Place::HostName, 1);
-        assert_eq!(shown(&headers), ["connection: upgrade", "upgrade: websocket"]);
+        to_server(&mut headers, &Place::HostName, 1, &DIRECT);
+        assert_eq!(shown(&headers)[..2], ["connection: upgrade", "upgrade: websocket"]);
         let mut headers = of(&[("upgrade", "h2c")]);
-        to_server(&mut headers, &Place::HostName, 1);
-        assert!(headers.is_empty());
+        to_server(&mut headers, &Place::HostName, 1, &DIRECT);
+        assert!(!headers.contains_key(UPGRADE) && !headers.contains_key(CONNECTION), "{headers:?}");
     }
 }
