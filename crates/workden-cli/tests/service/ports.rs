@@ -168,6 +168,24 @@ async fn a_port_is_private_until_it_is_published() {
 }
 
 #[tokio::test]
+async fn a_port_of_a_paused_session_says_that_it_is_paused_to_those_who_may_reach_it() {
+    let (_state, served) = Served::new();
+    let admin = served.admin();
+    let (session, _) = serving(&admin).await;
+    assert_eq!(admin.post(&format!("{session}/pause"), json!({})).await.0, StatusCode::OK);
+    let get = || by_name(&served, Method::GET, &session, "/");
+    let stranger = get().send().await.unwrap();
+    assert_eq!(stranger.status(), StatusCode::UNAUTHORIZED);
+    assert!(!stranger.text().await.unwrap().contains("paused"));
+    let owner = get().bearer_auth(&served.key).send().await.unwrap();
+    assert_eq!(owner.status(), StatusCode::CONFLICT);
+    let told = owner.text().await.unwrap();
+    assert!(told.contains("is paused") && told.contains("/resume"), "{told}");
+    admin.call(Method::PUT, &format!("{session}/ports/3000"), None).await;
+    assert_eq!(get().send().await.unwrap().status(), StatusCode::CONFLICT, "everyone may reach it");
+}
+
+#[tokio::test]
 async fn a_client_does_not_say_where_it_comes_from_and_a_trusted_proxy_does() {
     let state = tempfile::tempdir().unwrap();
     let config = state.path().join("serve.toml");

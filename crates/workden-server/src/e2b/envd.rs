@@ -94,7 +94,8 @@ impl EnvdGate {
             Ok(Err(answer)) => return Ok(answer),
             Err(refused) => {
                 return Err(match refused.error.kind() {
-                    ErrorKind::NotFound | ErrorKind::Conflict | ErrorKind::Gone => E2bFailure::gone(&target.sandbox),
+                    ErrorKind::NotFound | ErrorKind::Gone => E2bFailure::gone(&target.sandbox),
+                    // A visitor who may reach the port learns that the session is paused.
                     _ => refused.into(),
                 });
             }
