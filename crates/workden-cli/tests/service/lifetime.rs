@@ -1,9 +1,12 @@
 //! What outlives what: sessions the service, files a pause, and nothing a session.
 
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::served::{Served, text, until};
+use crate::served::{PATIENCE, Served, text, until};
 
 #[tokio::test]
 async fn a_killed_service_loses_no_session_file_job_or_event() {
@@ -67,6 +70,57 @@ async fn a_session_ends_when_its_time_is_over_or_pauses() {
     assert_eq!(admin.delete(&paused).await, StatusCode::NO_CONTENT);
     let left = std::fs::read_dir(state.path().join("workspaces")).unwrap().count();
     assert_eq!(left, 0, "files of deleted sessions are removed");
+}
+
+/// Stops the next process that a program starts for a time.
+fn hold_next_child(program: u32, time: Duration) {
+    std::thread::spawn(move || {
+        let children = || {
+            let tasks = std::fs::read_dir(format!("/proc/{program}/task")).unwrap().flatten();
+            let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+            lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect::<Vec<_>>()
+        };
+        let signal = |name: &str, child: &str| drop(std::process::Command::new("kill").args([name, child]).status());
+        let (before, start) = (children(), Instant::now());
+        while start.elapsed() < PATIENCE {
+            if let Some(child) = children().iter().find(|child| !before.contains(child)) {
+                signal("-STOP", child);
+                std::thread::sleep(time);
+                return signal("-CONT", child);
+            }
+        }
+    });
+}
+
+#[tokio::test]
+async fn the_lifetime_of_a_session_that_starts_slowly_counts_from_its_start() {
+    let (_state, served) = Served::new();
+    let admin = served.admin();
+    let (slow, lifetime) = (Duration::from_secs(5), 2);
+    // A sandbox that was faster than the signal is not what is tested.
+    for _ in 0..20 {
+        hold_next_child(served.id(), slow);
+        let start = Instant::now();
+        let (status, made) = admin.post("/v1/sessions", json!({ "lifetime_seconds": lifetime })).await;
+        assert_eq!(status, StatusCode::CREATED, "{made}");
+        if start.elapsed() < slow {
+            continue;
+        }
+        let at = |name: &str| text(&made[name]).parse::<Timestamp>().unwrap().as_millisecond();
+        assert!(at("ends_at") - at("created_at") >= 7000, "{made}");
+        let session = format!("/v1/sessions/{}", text(&made["id"]));
+        until("the end", || async { admin.get(&session).await.0 == StatusCode::NOT_FOUND }).await;
+        return;
+    }
+    panic!("no sandbox was held");
+}
+
+#[tokio::test]
+async fn a_session_that_would_end_at_once_is_refused() {
+    let (_state, served) = Served::new();
+    let (status, refused) = served.admin().post("/v1/sessions", json!({ "lifetime_seconds": 0 })).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert!(text(&refused["error"]["message"]).starts_with("invalid `lifetime_seconds`"), "{refused}");
 }
 
 #[tokio::test]

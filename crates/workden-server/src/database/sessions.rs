@@ -148,6 +148,13 @@ impl Database {
         update.execute(&self.pool).await.map(drop).map_err(failed("cannot set the end of the session"))
     }
 
+    /// Records that the sandbox of a session has started: its time counts from now on. Returns whether the session runs.
+    pub(crate) async fn session_started(&self, id: &str, (now, ends_at): (Moment, Moment)) -> Result<bool> {
+        let update = "UPDATE sessions SET used_at = $1, ends_at = $2 WHERE id = $3 AND state = 'running'";
+        let done = sqlx::query(update).bind(now.0).bind(ends_at.0).bind(id).execute(&self.pool).await;
+        done.map(|done| done.rows_affected() > 0).map_err(failed("cannot record the start of the session"))
+    }
+
     /// Moves a paused session to `running`. Returns whether it was paused.
     pub(crate) async fn restart_session(&self, id: &str) -> Result<bool> {
         self.move_session(id, ("paused", "running"), (Moment(0), FOR_EVER)).await

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
-use workden::ErrorKind;
+use workden::{Error, ErrorKind};
 
 use super::{ExistingName, NewSession, SessionView};
 use crate::{
@@ -14,6 +14,10 @@ use crate::{
     service::{Answer, Service},
     sessions::SessionPolicy,
 };
+
+/// How long a session may take to start: its own time counts from then on. What a process that died was starting ends
+/// after this.
+const STARTING: Duration = Duration::from_secs(3600);
 
 /// Whether a session was created or existed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,14 +48,12 @@ impl Service {
             Err(error) => return Err(error.into()),
         }
         let recorder = self.recorder(&row.id, &row.tenant, principal);
-        let started = async { Ok(self.opened(row.clone()).await?.unrecorded().start().await?) }.await;
-        match started {
-            Ok(()) => {
+        match self.start_session(row.clone(), &new).await {
+            Ok(row) => {
                 recorder.tell("session_created", &json!({ "runtime": row.runtime, "name": row.name }));
                 Ok((row, Creation::Created))
             }
             Err(failed) => {
-                let failed: crate::api_error::ApiError = failed;
                 recorder.tell("session_failed", &json!({ "error": failed.error.sentence() }));
                 self.end_session(&row).await?;
                 Err(failed)
@@ -59,10 +61,29 @@ impl Service {
         }
     }
 
+    /// Starts the sandbox of a session, whose time counts from then on. The sweeper does not end it before.
+    async fn start_session(&self, row: SessionRow, new: &NewSession) -> Answer<SessionRow> {
+        let live = self.opened(row.clone()).await?;
+        let _in_use = live.begin_use();
+        live.unrecorded().start().await?;
+        let now = Moment::now();
+        let ends_at = now.after(self.lifetime(new));
+        match self.database.session_started(&row.id, (now, ends_at)).await? {
+            true => Ok(SessionRow { used_at: now, ends_at, ..row }),
+            false => {
+                let sentence = format!("session `{}` was ended while it started", row.name);
+                Err(Error::new(ErrorKind::Gone, sentence).into())
+            }
+        }
+    }
+
+    fn lifetime(&self, new: &NewSession) -> Duration {
+        Duration::from_secs(new.lifetime_seconds.unwrap_or(self.config().lifetime_seconds))
+    }
+
     fn new_row(&self, principal: &Principal, new: &NewSession) -> Answer<SessionRow> {
         let id = new_id()?;
         let now = Moment::now();
-        let lifetime = Duration::from_secs(new.lifetime_seconds.unwrap_or(self.config().lifetime_seconds));
         let idle = new.idle_seconds.map_or(self.config().idle(), Duration::from_secs);
         Ok(SessionRow {
             name: new.name.clone().unwrap_or_else(|| id.clone()),
@@ -75,7 +96,7 @@ impl Service {
             created_at: now,
             used_at: now,
             idle_ms: i64::try_from(idle.as_millis()).unwrap_or(i64::MAX),
-            ends_at: now.after(lifetime),
+            ends_at: now.after(self.lifetime(new).max(STARTING)),
             kept_until: None,
             place: if new.spec(&self.config())?.kind.has_own_files() { String::new() } else { self.place.clone() },
         })
@@ -108,15 +129,23 @@ impl Service {
         principal.require_tenant()?;
         let row = self.session_row(principal, id).await?;
         let new: NewSession = serde_json::from_str(&row.spec).unwrap_or_default();
-        if self.database.restart_session(&row.id).await? {
+        if row.state == "paused" {
+            // Before it runs: its old time is over, and the sweeper would end it.
             let now = Moment::now();
-            let lifetime = Duration::from_secs(new.lifetime_seconds.unwrap_or(self.config().lifetime_seconds));
             self.database.touch_session(&row.id, now).await?;
-            self.database.set_session_end(&row.id, now.after(lifetime)).await?;
+            self.database.set_session_end(&row.id, now.after(self.lifetime(&new).max(STARTING))).await?;
+        }
+        let was_paused = self.database.restart_session(&row.id).await?;
+        if was_paused {
             self.recorder(&row.id, &row.tenant, principal).tell("session_resumed", &json!({}));
         }
         let row = self.session_row(principal, &row.id).await?;
-        self.opened(row.clone()).await?.unrecorded().start().await?;
-        Ok(row)
+        match was_paused {
+            true => self.start_session(row, &new).await,
+            false => {
+                self.opened(row.clone()).await?.unrecorded().start().await?;
+                Ok(row)
+            }
+        }
     }
 }

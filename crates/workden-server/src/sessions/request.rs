@@ -59,7 +59,8 @@ pub(crate) struct NewSession {
     /// How long it may be idle; 0 for as long as it lives.
     #[serde(deserialize_with = "optional_whole", skip_serializing_if = "Option::is_none")]
     pub(crate) idle_seconds: Option<u64>,
-    /// How long it may live.
+    /// How long it may live, from its start.
+    #[schema(minimum = 1)]
     #[serde(deserialize_with = "optional_whole", skip_serializing_if = "Option::is_none")]
     pub(crate) lifetime_seconds: Option<u64>,
     /// What happens when its time is over.
@@ -180,6 +181,13 @@ impl NewSession {
             policy.rulesets()?;
         }
         let lifetime = self.lifetime_seconds.unwrap_or(config.lifetime_seconds).min(quotas.lifetime_seconds);
+        if lifetime == 0 {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                "invalid `lifetime_seconds`: the session would end at once",
+            )
+            .hint("use 1 or more, or leave it out"));
+        }
         self.lifetime_seconds = Some(lifetime);
         self.idle_seconds.get_or_insert(config.idle_seconds);
         Ok(self)
@@ -262,6 +270,7 @@ mod tests {
             (r#"{"cpus": 1e-9}"#, "invalid `cpus`"),
             (r#"{"cpus": 5e16}"#, "`cpus` exceeds"),
             (r#"{"pids": 0}"#, "invalid `pids`"),
+            (r#"{"lifetime_seconds": 0}"#, "invalid `lifetime_seconds`"),
             (r#"{"memory": "1"}"#, "invalid `memory`"),
             (r#"{"network": "host"}"#, "have no network"),
             (r#"{"runtime": "x"}"#, "runtime `x` not found"),
