@@ -152,7 +152,7 @@ async fn a_port_is_private_until_it_is_published() {
     // The token of another port does not open this one.
     let (_, other) = admin.get(&format!("{session}/ports/3001")).await;
     let other = text(&other["link"]).split_once('?').unwrap().1.to_owned();
-    assert_eq!(status(get().header("cookie", other)).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(status(get().header("cookie", &other)).await, StatusCode::UNAUTHORIZED);
     // Only its owner publishes it.
     let path = format!("{session}/ports/3000");
     assert_eq!(served.with_key(&token).call(Method::PUT, &path, None).await.0, StatusCode::FORBIDDEN);
@@ -161,6 +161,18 @@ async fn a_port_is_private_until_it_is_published() {
     assert_eq!(admin.get(&format!("{session}/ports")).await.1[0]["port"], 3000);
     assert_eq!(admin.delete(&path).await, StatusCode::NO_CONTENT);
     assert_eq!(status(get()).await, StatusCode::UNAUTHORIZED);
+    // Its links have ended with that; those of another port, and the next link of this one, have not.
+    assert_eq!(status(get().header("cookie", cookie)).await, StatusCode::UNAUTHORIZED);
+    let linked = by_name(&served, Method::GET, &session, &format!("/page?{query}"));
+    assert_eq!(status(linked).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(text(&admin.get(&format!("{session}/ports/3001")).await.1["link"]).split_once('?').unwrap().1, other);
+    let (_, port) = admin.get(&path).await;
+    let next = text(&port["link"]).split_once('?').unwrap().1.to_owned();
+    assert_eq!(status(get().header("cookie", &next)).await, StatusCode::OK);
+    assert_eq!(served.with_key(&token).delete(&path).await, StatusCode::FORBIDDEN, "the agent ends no link");
+    // And all links with those of all ports.
+    assert_eq!(admin.delete(&format!("{session}/ports/0")).await, StatusCode::NO_CONTENT);
+    assert_eq!(status(get().header("cookie", next)).await, StatusCode::UNAUTHORIZED);
     // With the session, everything is gone.
     admin.call(Method::PUT, &path, None).await;
     assert_eq!(admin.delete(&session).await, StatusCode::NO_CONTENT);

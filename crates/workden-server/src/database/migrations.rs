@@ -35,6 +35,12 @@ const STEPS: &[Step] = &[
             "CREATE TABLE published_ports (session TEXT NOT NULL, port BIGINT NOT NULL, PRIMARY KEY (session, port))",
         ],
     },
+    // How often the links of a port were ended; port 0 stands for all.
+    Step {
+        name: "ended port links",
+        statements: &["CREATE TABLE ended_links (session TEXT NOT NULL, port BIGINT NOT NULL, times BIGINT NOT NULL, \
+             PRIMARY KEY (session, port))"],
+    },
 ];
 
 const FIRST_TABLES: &[&str] = &[

@@ -217,6 +217,8 @@ impl Database {
         let mut transaction = self.pool.begin().await.map_err(&failed)?;
         let ports = sqlx::query("DELETE FROM published_ports WHERE session = $1").bind(id);
         ports.execute(&mut *transaction).await.map_err(&failed)?;
+        let links = sqlx::query("DELETE FROM ended_links WHERE session = $1").bind(id);
+        links.execute(&mut *transaction).await.map_err(&failed)?;
         let session = sqlx::query("DELETE FROM sessions WHERE id = $1").bind(id);
         let done = session.execute(&mut *transaction).await.map_err(&failed)?;
         transaction.commit().await.map_err(&failed)?;

@@ -45,7 +45,7 @@ impl OpenedSandbox {
             sandbox_id: row.id.clone(),
             client_id: CLIENT_ID,
             envd_version: ENVD_VERSION,
-            traffic_access_token: (!is_public).then(|| service.secret.port_token(&row.id, ALL_PORTS)),
+            traffic_access_token: if is_public { None } else { Some(service.port_token(&row.id, ALL_PORTS).await?) },
             envd_access_token: service.secret.session_token(&row.id),
             domain: service.config().domain.clone(),
         })

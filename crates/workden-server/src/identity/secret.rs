@@ -86,9 +86,13 @@ impl ServiceSecret {
         format!("{TOKEN}{session}_{}", derived.to_digits())
     }
 
-    /// Returns the token of a port of a session; 0 stands for all ports.
-    pub(crate) fn port_token(&self, session: &str, port: u16) -> String {
-        let derived = SharedSecret::derive(self.0.as_bytes(), &format!("token of port {port} of session {session}"));
+    /// Returns the token of a port of a session, after its links were ended some times; 0 stands for all ports.
+    pub(crate) fn port_token(&self, session: &str, port: u16, ended: i64) -> String {
+        let what = match ended {
+            0 => format!("token of port {port} of session {session}"),
+            _ => format!("token {ended} of port {port} of session {session}"),
+        };
+        let derived = SharedSecret::derive(self.0.as_bytes(), &what);
         format!("{PORT_TOKEN}{}", derived.to_digits())
     }
 
@@ -107,6 +111,8 @@ impl std::fmt::Debug for ServiceSecret {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -132,9 +138,11 @@ mod tests {
             assert_eq!(secret.session_of(&wrong), None, "{wrong}");
         }
         assert_eq!(format!("{secret:?}"), "ServiceSecret");
-        assert_eq!(secret.session_of(&secret.port_token("abc", 0)), None);
-        let tokens = [("abc", 0), ("abc", 1), ("abd", 0)].map(|(session, port)| secret.port_token(session, port));
-        assert!(tokens[0] != tokens[1] && tokens[0] != tokens[2] && tokens[0].starts_with("wdp_"));
+        assert_eq!(secret.session_of(&secret.port_token("abc", 0, 0)), None);
+        let ports = [("abc", 0, 0), ("abc", 1, 0), ("abd", 0, 0), ("abc", 0, 1), ("abc", 0, 2)];
+        let tokens: BTreeSet<String> =
+            ports.iter().map(|(of, port, ended)| secret.port_token(of, *port, *ended)).collect();
+        assert!(tokens.len() == ports.len() && tokens.iter().all(|token| token.starts_with("wdp_")));
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl Service {
         let row = self.database.session(&address.session).await?;
         let Some(row) = row else { return Err(missing(address)) };
         if let Some((token, rest)) = token_in_query(&parts.uri)
-            && self.is_token_of(address, &token)
+            && self.is_token_of(address, &token).await?
         {
             return Ok(Err(remembered(&token, &rest)));
         }
@@ -62,7 +62,10 @@ impl Service {
 
     async fn visitor(&self, address: &PortAddress, row: &SessionRow, headers: &HeaderMap) -> Answer<Principal> {
         let tokens = cookies(headers).chain(headers.get(TRAFFIC_TOKEN).and_then(|token| token.to_str().ok()));
-        let has_token = tokens.into_iter().any(|token| self.is_token_of(address, token));
+        let mut has_token = false;
+        for token in tokens {
+            has_token |= self.is_token_of(address, token).await?;
+        }
         if has_token || self.database.is_published(&row.id, address.port).await? {
             self.rates().admit(&row.tenant)?;
             return Ok(Principal {
@@ -82,8 +85,17 @@ impl Service {
     }
 
     /// Whether a text is the token of a port, or of all ports of its session.
-    fn is_token_of(&self, address: &PortAddress, token: &str) -> bool {
-        [address.port, ALL_PORTS].iter().any(|port| equal(token, &self.secret.port_token(&address.session, *port)))
+    async fn is_token_of(&self, address: &PortAddress, token: &str) -> workden::Result<bool> {
+        let (own, all) = (
+            self.port_token(&address.session, address.port).await?,
+            self.port_token(&address.session, ALL_PORTS).await?,
+        );
+        Ok(equal(token, &own) || equal(token, &all))
+    }
+
+    /// Returns the token of a port of a session, until its links are ended; 0 stands for all ports.
+    pub(crate) async fn port_token(&self, session: &str, port: u16) -> workden::Result<String> {
+        Ok(self.secret.port_token(session, port, self.database.ended_links(session, port).await?))
     }
 }
 

@@ -48,7 +48,8 @@ pub(super) struct PortView {
     port: u16,
     /// Its address in a browser; private unless published.
     url: String,
-    /// The address with a token, for a person who may see it. It is valid as long as the session exists.
+    /// The address with a token, for a person who may see it. It is valid until the port is made private, at most as long
+    /// as the session exists.
     link: String,
     /// Its address for clients with a key of the API.
     path: String,
@@ -67,7 +68,7 @@ impl PortView {
         let url = format!("{scheme}://{port}-{}.{}{own_port}/", row.id, service.config().domain);
         Ok(Self {
             port,
-            link: format!("{url}?workden_token={}", service.secret.port_token(&row.id, port)),
+            link: format!("{url}?workden_token={}", service.port_token(&row.id, port).await?),
             url,
             path: format!("/v1/sessions/{}/ports/{port}/", row.id),
             published: service.database.is_published(&row.id, port).await?,
@@ -126,6 +127,8 @@ pub(super) async fn publish(
 }
 
 /// Make a port private again
+///
+/// Its links are no longer valid either, and `GET` answers with a new one. An open connection stays.
 #[utoipa::path(delete, operation_id = "unpublish_port", path = "/v1/sessions/{id}/ports/{port}", tag = "ports",
     params(NamedSession, NumberedPort),
     responses((status = 204, description = "It is private")))]
@@ -134,9 +137,9 @@ pub(super) async fn unpublish(
     _: TenantKey,
     session: KnownSession,
 ) -> Answer<StatusCode> {
-    if session.service.database.unpublish_port(&session.row.id, port).await? {
-        session.tell("port_unpublished", &json!({ "port": port }));
-    }
+    session.service.database.unpublish_port(&session.row.id, port).await?;
+    session.service.database.end_links(&session.row.id, port).await?;
+    session.tell("port_unpublished", &json!({ "port": port }));
     Ok(StatusCode::NO_CONTENT)
 }
 
