@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use workden::{Error, ErrorKind, Preset, Result, SessionKind, SessionSpec, core::parse_size};
+use workden::{ClusterSpec, Error, ErrorKind, Preset, Result, SessionKind, SessionSpec, core::parse_size};
 
 use crate::{ConnectionLimits, TlsFiles, described_values::whole};
 
@@ -61,7 +61,7 @@ pub struct ServerConfig {
     pub quotas: TenantQuotas,
 }
 
-/// What a runtime is: the kind of sandbox, and its options.
+/// What a runtime is: the kind of sandbox, and its options. Those of the cluster are the operator's, and not shown.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
@@ -82,6 +82,30 @@ pub struct RuntimeAlias {
     pub pids: Option<u64>,
     /// Toolchains of this machine, for `linux`.
     pub toolchains: Vec<String>,
+    /// The namespace of its pods, for `kubernetes`; by default that of the service's account or context.
+    #[serde(skip_serializing)]
+    #[schema(ignore)]
+    pub namespace: Option<String>,
+    /// The context of the kubeconfig, for `kubernetes`.
+    #[serde(skip_serializing)]
+    #[schema(ignore)]
+    pub context: Option<String>,
+    /// The runtime class of its pods, such as that of gVisor.
+    #[serde(skip_serializing)]
+    #[schema(ignore)]
+    pub runtime_class: Option<String>,
+    /// An image whose entry point is the keeper, for pods with an image that has no shell.
+    #[serde(skip_serializing)]
+    #[schema(ignore)]
+    pub keeper_image: Option<String>,
+    /// The service account of its pods.
+    #[serde(skip_serializing)]
+    #[schema(ignore)]
+    pub service_account: Option<String>,
+    /// A file with a Pod that is merged over the default one.
+    #[serde(skip_serializing)]
+    #[schema(ignore)]
+    pub pod_template: Option<PathBuf>,
     /// Variables of all commands.
     pub env: BTreeMap<String, String>,
     /// What a person should know about it.
@@ -222,7 +246,28 @@ impl RuntimeAlias {
         spec.pids = self.pids;
         spec.toolchains.clone_from(&self.toolchains);
         spec.environment.clone_from(&self.env);
+        spec.cluster = self.cluster(spec.kind)?;
         Ok(spec)
+    }
+
+    /// Returns the options that only pods have.
+    fn cluster(&self, kind: SessionKind) -> Result<ClusterSpec> {
+        let mut cluster = ClusterSpec::default();
+        cluster.namespace.clone_from(&self.namespace);
+        cluster.context.clone_from(&self.context);
+        cluster.runtime_class.clone_from(&self.runtime_class);
+        cluster.keeper_image.clone_from(&self.keeper_image);
+        cluster.service_account.clone_from(&self.service_account);
+        cluster.pod_template.clone_from(&self.pod_template);
+        match cluster.named().first() {
+            Some((option, _)) if kind != SessionKind::Kubernetes => {
+                let key = option.trim_start_matches('-').replace('-', "_");
+                let sentence = format!("`{key}` is not supported with the sandbox `{}`", kind.name());
+                Err(Error::new(ErrorKind::InvalidArgument, sentence)
+                    .hint(format!("leave out `{key}`, or use `sandbox = \"kubernetes\"`")))
+            }
+            _ => Ok(cluster),
+        }
     }
 }
 
@@ -243,9 +288,25 @@ mod tests {
             ("default_runtime = \"x\"", "default runtime `x` not found"),
             ("[runtimes.base]\nsandbox = \"vm\"", "invalid runtime `base`: invalid sandbox `vm`"),
             ("[runtimes.base]\nmemory = \"lots\"", "invalid runtime `base`: invalid size `lots`"),
+            ("[runtimes.base]\nnamespace = \"a\"", "`namespace` is not supported with the sandbox `linux`"),
+            ("[runtimes.base]\nkeeper_image = \"a\"", "`keeper_image` is not supported with the sandbox `linux`"),
         ] {
             let error = ServerConfig::parse(text).unwrap_err();
             assert!(error.sentence().contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn a_runtime_names_the_cluster_of_its_pods_and_clients_are_not_told() {
+        let text = "[runtimes.base]\nsandbox = \"kubernetes\"\nimage = \"a\"\nnamespace = \"boxes\"\n\
+                    context = \"prod\"\nruntime_class = \"gvisor\"\nkeeper_image = \"keeper:1\"\n\
+                    service_account = \"boxed\"\npod_template = \"/etc/pod.yaml\"\n";
+        let config = ServerConfig::parse(text).unwrap();
+        let runtime = &config.runtimes["base"];
+        let cluster = runtime.spec().unwrap().cluster;
+        let named = cluster.named().into_iter().map(|(_, value)| value).collect::<Vec<_>>();
+        assert_eq!(named, ["prod", "boxes", "gvisor", "keeper:1", "boxed", "/etc/pod.yaml"]);
+        let shown = serde_json::to_string(runtime).unwrap();
+        assert!(named.iter().all(|value| !shown.contains(value.as_str())), "{shown}");
     }
 }
