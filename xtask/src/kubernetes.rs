@@ -40,7 +40,7 @@ pub(crate) fn run(command: &[&str]) -> Outcome {
     };
     let cluster = prepare(keeper::Form::Short)?;
     let environment = cluster.environment.iter().map(|(name, value)| (name, value));
-    workspace::succeed(Command::new(program).args(arguments).envs(environment))
+    workspace::succeed(workspace::command(program).args(arguments).envs(environment))
 }
 
 /// Runs the tests that need a cluster.

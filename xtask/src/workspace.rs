@@ -62,13 +62,18 @@ pub(crate) fn build() -> Outcome {
 pub(crate) fn cargo_with(arguments: &[&str], environment: &[(&str, String)]) -> Outcome {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let environment = environment.iter().map(|(name, value)| (name, value));
-    let mut command = Command::new(cargo);
-    // Build scripts run again when these change, and a cargo that you start yourself does not have them.
+    succeed(command(cargo).args(arguments).envs(environment).current_dir(root()))
+}
+
+/// Returns a command without the variables that cargo sets for this crate. Build scripts run again when these change, and
+/// a cargo that you start yourself does not have them.
+pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
     let of_this_crate = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
     for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_this_crate)) {
         command.env_remove(name);
     }
-    succeed(command.args(arguments).envs(environment).current_dir(root()))
+    command
 }
 
 /// Runs a program that `BUILD` has produced.

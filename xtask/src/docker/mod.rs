@@ -41,7 +41,7 @@ pub(crate) fn run(command: &[&str]) -> Outcome {
         return std::io::stdin().read(&mut one).map(drop).map_err(|error| format!("cannot wait for input: {error}"));
     };
     let environment = prepared.environment.iter().map(|(name, value)| (name, value));
-    workspace::succeed(Command::new(program).args(arguments).envs(environment))
+    workspace::succeed(workspace::command(program).args(arguments).envs(environment))
 }
 
 /// Creates the tar files of the images, which takes minutes the first time. Starts nothing.
