@@ -62,7 +62,7 @@ impl Drop for Clients {
 }
 
 /// Returns a program without its symbols, which are most of it.
-fn stripped(program: &Path) -> Vec<u8> {
+pub(crate) fn stripped(program: &Path) -> Vec<u8> {
     let small = tempfile::NamedTempFile::new().unwrap();
     let mut strip = std::process::Command::new("strip");
     assert!(strip.arg("-o").arg(small.path()).arg(program).status().unwrap().success());

@@ -74,6 +74,17 @@ pub(crate) fn apply(objects: &str) {
     assert!(kubectl.wait().unwrap().success(), "cannot apply {objects}");
 }
 
+/// Returns the objects of a directory of `deploy/kubernetes`, with these words replaced.
+pub(crate) fn rendered(directory: &str, replaced: &[(&str, &str)]) -> String {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/kubernetes/");
+    let mut objects = kubectl(&["kustomize", &format!("{root}{directory}")]);
+    for (before, after) in replaced {
+        assert!(objects.contains(before), "`{before}` not found in `{directory}`");
+        objects = objects.replace(before, after);
+    }
+    objects
+}
+
 /// Returns a kubeconfig of the prepared cluster with these credentials.
 pub(crate) fn with_token(token: &str) -> NamedTempFile {
     let file = NamedTempFile::new().unwrap();
@@ -90,16 +101,15 @@ pub(crate) struct Namespace(pub(crate) String);
 impl Namespace {
     /// Creates a namespace from a directory of `deploy/kubernetes`, with these words replaced.
     pub(crate) fn of(directory: &str, test: &str, replaced: &[(&str, &str)]) -> Self {
-        let name = format!("workden-{test}-{}", std::process::id());
-        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/kubernetes/");
-        let mut objects = kubectl(&["kustomize", &format!("{root}{directory}")]).replace("workden-sandboxes", &name);
-        for (before, after) in replaced {
-            assert!(objects.contains(before), "`{before}` not found in `{directory}`");
-            objects = objects.replace(before, after);
-        }
-        let namespace = Self(name);
-        apply(&objects);
+        let namespace = Self::named(test);
+        let of_sandboxes = [("workden-sandboxes", namespace.0.as_str())];
+        apply(&rendered(directory, &[&of_sandboxes, replaced].concat()));
         namespace
+    }
+
+    /// Returns the namespace of a test, which the test creates.
+    pub(crate) fn named(test: &str) -> Self {
+        Self(format!("workden-{test}-{}", std::process::id()))
     }
 
     pub(crate) fn cluster(&self) -> Cluster {

@@ -24,6 +24,8 @@ mod mcp;
 mod metrics;
 #[path = "../service/processes.rs"]
 mod processes;
+#[path = "../shared/recorded.rs"]
+mod recorded;
 #[path = "../service/reload.rs"]
 mod reload;
 #[path = "../service/secrecy.rs"]

@@ -6,9 +6,9 @@ use reqwest::StatusCode;
 use serde_json::json;
 
 use crate::{
+    recorded::{assert_without_gaps, events, written},
     served::{Caller, Served, until},
     server::{PASSWORD, Postgres},
-    several::{assert_without_gaps, events, written},
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -79,8 +79,16 @@ async fn a_database_that_is_gone_is_told_without_its_password() {
     program.args(["serve", "--check", "--database", &url, "--state"]).arg(state.path()).env("WORKDEN_LOG", "debug");
     let output = program.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && said.contains("cannot open the database"), "{said}");
+    assert!(!output.status.success() && said.contains("cannot open the database: no connection within"), "{said}");
     assert!(!said.contains(PASSWORD), "{said}");
+    // What the server says helps the operator.
+    let url = Postgres::start().database("other").replace(PASSWORD, "not-the-password");
+    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_workden"));
+    program.args(["serve", "--check", "--database", &url, "--state"]).arg(state.path());
+    let output = program.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("cannot open the database: password authentication failed for user"), "{said}");
+    assert!(!said.contains("not-the-password"), "{said}");
 }
 
 #[tokio::test]

@@ -126,7 +126,7 @@ fn keep_running(home: &Path, programs: &Path, data: &Path, port: u16) -> Child {
 }
 
 /// Returns the directory of the programs of Debian's package `postgresql`, which has no links to them.
-fn programs() -> PathBuf {
+pub(crate) fn programs() -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql").unwrap().flatten();
     let found = versions.map(|entry| entry.path().join("bin")).find(|bin| bin.join("initdb").exists());
     found.unwrap()

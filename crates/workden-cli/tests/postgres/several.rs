@@ -9,6 +9,7 @@ use tempfile::TempDir;
 
 use crate::{
     database,
+    recorded::{assert_without_gaps, events, written},
     served::{Caller, Served, text, until},
 };
 
@@ -17,33 +18,6 @@ fn two() -> (TempDir, Served, Served) {
     let state = tempfile::tempdir().unwrap();
     let (one, two) = (Served::start(state.path(), &[]), Served::start(state.path(), &[]));
     (state, one, two)
-}
-
-/// Returns all events of a session.
-pub(crate) async fn events(caller: &Caller<'_>, session: &str) -> Vec<Value> {
-    let mut all: Vec<Value> = Vec::new();
-    loop {
-        let after = all.last().map_or(0, |event| event["seq"].as_i64().unwrap());
-        let (status, page) = caller.get(&format!("{session}/events?limit=1000&after={after}")).await;
-        assert_eq!(status, StatusCode::OK, "{page}");
-        match page.as_array().unwrap() {
-            page if page.is_empty() => return all,
-            page => all.extend(page.clone()),
-        }
-    }
-}
-
-/// Fails unless the numbers are 1, 2, 3 and so on.
-pub(crate) fn assert_without_gaps(events: &[Value]) {
-    let numbers: Vec<i64> = events.iter().map(|event| event["seq"].as_i64().unwrap()).collect();
-    assert_eq!(numbers, (1..=i64::try_from(events.len()).unwrap()).collect::<Vec<_>>());
-}
-
-/// Returns the paths that were written, one for each event.
-pub(crate) fn written(events: &[Value]) -> Vec<String> {
-    let is_write = |event: &&Value| event["kind"] == "call" && event["data"]["call"] == "write";
-    let path = |event: &Value| text(&event["data"]["paths"][0]["typed"]);
-    events.iter().filter(is_write).map(path).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

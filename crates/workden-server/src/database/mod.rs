@@ -90,7 +90,7 @@ impl Database {
                 Ok(())
             })
         });
-        let pool = options.connect(url).await.map_err(failed("cannot open the database"))?;
+        let pool = options.connect(url).await.map_err(cannot_open)?;
         Ok(Self { pool, is_postgres })
     }
 
@@ -106,7 +106,8 @@ impl Database {
 }
 
 /// Returns a function that tells an error of the database without its text, which may contain values.
-fn failed(what: &'static str) -> impl Fn(sqlx::Error) -> Error {
+fn failed(what: impl Into<String>) -> impl Fn(sqlx::Error) -> Error {
+    let what = what.into();
     move |error| {
         let kind = match &error {
             sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => {
@@ -115,13 +116,24 @@ fn failed(what: &'static str) -> impl Fn(sqlx::Error) -> Error {
             sqlx::Error::Database(told) => kind_of(told.code().as_deref().unwrap_or_default()),
             _ => ErrorKind::Io,
         };
-        let error = Error::new(kind, what).with_source(error);
+        let error = Error::new(kind, what.clone()).with_source(error);
         match kind {
             ErrorKind::Unreachable => error.hint("the database does not answer now; retry"),
             ErrorKind::NoSpace => error.hint("free space where the database is, and retry"),
             _ => error,
         }
     }
+}
+
+/// Says why a database cannot be opened, for the operator who starts the service. The URL may contain a password.
+fn cannot_open(error: sqlx::Error) -> Error {
+    let why = match &error {
+        sqlx::Error::Io(error) => format!(": {error}"),
+        sqlx::Error::Database(told) => format!(": {}", told.message()),
+        sqlx::Error::PoolTimedOut => format!(": no connection within {} s", PATIENCE.as_secs()),
+        _ => String::new(),
+    };
+    failed(format!("cannot open the database{why}"))(error)
 }
 
 /// Returns the kind of error for a code of Postgres or SQLite.
