@@ -82,7 +82,8 @@ async fn a_database_that_is_gone_is_told_without_its_password() {
     assert!(!output.status.success() && said.contains("cannot open the database: no connection within"), "{said}");
     assert!(!said.contains(PASSWORD), "{said}");
     // What the server says helps the operator.
-    let url = Postgres::start().database("other").replace(PASSWORD, "not-the-password");
+    let postgres = Postgres::start();
+    let url = postgres.database("other").replace(PASSWORD, "not-the-password");
     let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_workden"));
     program.args(["serve", "--check", "--database", &url, "--state"]).arg(state.path());
     let output = program.output().unwrap();
