@@ -1,4 +1,4 @@
-//! `deploy/compose`: the service and its Postgres in containers.
+//! `deploy/compose`: the service and its Postgres in containers. And the image for clusters.
 //!
 //! Debian's Compose is version 1, which does not pass on `systempaths=unconfined`. So it starts the database, and resolves
 //! the file; the container of the service is then started by `docker run` with the options in it.
@@ -194,4 +194,24 @@ async fn the_service_and_its_database_start_and_keep_what_they_have() {
     let read = composed.call(&key, "/v1/sessions/first/files?path=note", &[]);
     assert_eq!(read, "kept\n", "{}", composed.logs());
     assert!(!composed.logs().contains(&key) && !composed.logs().contains(PASSWORD), "{}", composed.logs());
+}
+
+#[test]
+fn the_image_for_clusters_is_built_of_static_programs_alone() {
+    let (image, context) = (format!("{}:1", unique("for-clusters")), TempDir::new().unwrap());
+    // Only a release has a static `workden`; the keeper stands for it.
+    let keeper = std::env::var_os("WORKDEN_KEEPER").unwrap();
+    for name in ["workden", "workden-keeper-amd64", "workden-keeper-arm64"] {
+        fs::copy(&keeper, context.path().join(name)).unwrap();
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/kubernetes/service/Dockerfile");
+    let (file, from) = (file.display().to_string(), context.path().display().to_string());
+    docker(&["build", "--file", &file, "--tag", &image, &from]);
+    let started = Command::new(&keeper).arg("--version").output().unwrap();
+    let run = ["run", "--rm", "--network", "none", "--read-only", "--cap-drop", "ALL", &image, "--version"];
+    assert_eq!(docker(&run), String::from_utf8(started.stdout).unwrap().trim());
+    let config = docker(&["image", "inspect", "--format", "{{.Config.User}} {{.Config.Env}}", &image]);
+    assert!(config.starts_with("8420:8420 "), "{config}");
+    assert!(config.contains("WORKDEN_KEEPER=/usr/local/lib/workden/workden-keeper-amd64"), "{config}");
+    docker(&["image", "rm", &image]);
 }
