@@ -16,7 +16,11 @@ use client_service::{ClientService, home, said_by};
 
 /// Runs a script at a service of its own, and returns what it printed last.
 fn last_line(interpreter: &Path, script: &str) -> String {
-    let service = ClientService::start();
+    last_line_at(&ClientService::start(), interpreter, script)
+}
+
+/// Runs a script at a service, and returns what it printed last.
+fn last_line_at(service: &ClientService, interpreter: &Path, script: &str) -> String {
     let mut command = Command::new(interpreter);
     command
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2b").join(script))
@@ -53,4 +57,22 @@ fn the_javascript_sdk_works_unchanged() {
 #[test]
 fn callers_without_a_right_and_broken_messages_are_refused() {
     assert_eq!(last_line(&python(), "attacks.py"), "held");
+}
+
+#[test]
+fn the_python_code_interpreter_works_unchanged() {
+    let parts = "code output results errors variables contexts timeouts processes pauses concurrency private";
+    assert_eq!(last_line(&python(), "interpreter.py"), parts);
+}
+
+#[test]
+fn the_javascript_code_interpreter_works_unchanged() {
+    assert_eq!(last_line(&node(), "interpreter.mjs"), "code results errors contexts timeouts");
+}
+
+#[test]
+fn the_code_interpreter_withstands_callers_and_code() {
+    let runtimes = "[runtimes.base]\n[runtimes.bare]\nenv = { PATH = \"/nowhere\" }\n";
+    let service = ClientService::start_with(runtimes);
+    assert_eq!(last_line_at(&service, &python(), "interpreter_attacks.py"), "held");
 }

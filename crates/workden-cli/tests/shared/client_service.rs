@@ -18,9 +18,17 @@ pub(crate) struct ClientService {
 
 impl ClientService {
     pub(crate) fn start() -> Self {
+        Self::start_with("")
+    }
+
+    /// Starts a service with the text of a `serve.toml`.
+    pub(crate) fn start_with(config: &str) -> Self {
         let state = tempfile::tempdir().unwrap();
+        let file = state.path().join("serve.toml");
+        std::fs::write(&file, config).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_workden"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--state"]).arg(state.path()).stderr(Stdio::piped());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--state"]).arg(state.path());
+        command.arg("--config").arg(file).stderr(Stdio::piped());
         let mut program = command.spawn().unwrap();
         let mut lines = BufReader::new(program.stderr.take().unwrap()).lines().map_while(Result::ok);
         let mut after = |start: &str| lines.find_map(|line| line.strip_prefix(start).map(str::to_owned)).unwrap();

@@ -29,8 +29,8 @@ use crate::{
 
 /// How long a sandbox lives if its creator does not say, in seconds: the default of the SDKs.
 const LIFETIME: u64 = 300;
-/// The template that every client knows.
-const BASE: &str = "base";
+/// The templates that every client knows: of sandboxes, and of those with a code interpreter.
+const KNOWN: [&str; 2] = ["base", "code-interpreter-v1"];
 /// Where a sandbox's files are, and commands start.
 pub(super) const HOME: &str = "/home/user";
 /// The longest key of a request that is made once.
@@ -104,7 +104,7 @@ impl NewSandbox {
         let config = service.config();
         let runtime = match config.runtimes.contains_key(&self.template_id) {
             true => self.template_id,
-            false if self.template_id == BASE => config.default_runtime.clone(),
+            false if KNOWN.contains(&self.template_id.as_str()) => config.default_runtime.clone(),
             false => {
                 let message = format!("template '{}' not found", self.template_id.escape_debug());
                 return Err(E2bFailure::new(StatusCode::NOT_FOUND, message));

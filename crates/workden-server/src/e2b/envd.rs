@@ -20,22 +20,25 @@ use super::{
     connect::RpcError,
     control::HOME,
     failure::E2bFailure,
-    files, filesystem, process,
+    files, filesystem,
+    interpreter::{self, CONTEXTS, INTERPRETER},
+    process,
     signature::{SignatureFault, SignedQuery},
     target::{CallTarget, ENVD},
 };
 use crate::{
     clock::Moment,
     database::SessionQuery,
+    events::CallRecorder,
     identity::{Principal, key_in},
     operations::stored_before_answered,
-    ports::{self, Place, PortAddress},
+    ports::{self, Place, PortAddress, PortVisit},
     service::Service,
     sessions::LiveSession,
 };
 
 /// The largest call that is not a file.
-const CALL_BYTES: usize = 8 << 20;
+pub(super) const CALL_BYTES: usize = 8 << 20;
 /// The only user of a sandbox.
 const USER: &str = "user";
 /// How many sessions are read at a time to find the sandbox of a signature.
@@ -47,6 +50,7 @@ const SEARCHES: usize = 2;
 pub(crate) struct EnvdGate {
     service: Arc<Service>,
     router: Router,
+    interpreter: Router,
     /// How many calls may look for the sandbox of a signature at a time: they need no token, and look at all sandboxes.
     searches: Semaphore,
 }
@@ -62,19 +66,33 @@ impl EnvdGate {
             .layer(middleware::from_fn_with_state(Arc::clone(service), stored_before_answered))
             .layer(DefaultBodyLimit::max(CALL_BYTES))
             .with_state(Arc::clone(service));
-        Arc::new(Self { service: Arc::clone(service), router, searches: Semaphore::new(SEARCHES) })
+        let (interpreter, searches) = (interpreter::router(service), Semaphore::new(SEARCHES));
+        Arc::new(Self { service: Arc::clone(service), router, interpreter, searches })
     }
 
-    async fn serve(&self, target: CallTarget, mut parts: Parts, body: Body) -> Response {
-        if target.port != ENVD {
-            let served = self.serve_port(&target, parts, body).await;
-            return served.unwrap_or_else(IntoResponse::into_response);
-        }
+    async fn serve(&self, target: CallTarget, parts: Parts, body: Body) -> Response {
         let is_rpc = ["/filesystem.", "/process."].iter().any(|service| parts.uri.path().starts_with(service));
-        match self.call(&target, &parts).await {
+        let (router, call) = match target.port {
+            ENVD => (&self.router, self.call(&target, &parts).await),
+            INTERPRETER if parts.uri.path().starts_with(CONTEXTS) => {
+                let visit = match self.visit(&target, &parts).await {
+                    Ok(Ok(visit)) => visit,
+                    Ok(Err(answer)) => return answer,
+                    Err(refused) => return refused.into_response(),
+                };
+                (&self.interpreter, Ok(EnvdCall::new(&self.service, visit.live, visit.principal)))
+            }
+            INTERPRETER => (&self.interpreter, self.call(&target, &parts).await),
+            _ => {
+                let served = self.serve_port(&target, parts, body).await;
+                return served.unwrap_or_else(IntoResponse::into_response);
+            }
+        };
+        match call {
             Ok(call) => {
-                parts.extensions.insert(call);
-                match self.router.clone().oneshot(Request::from_parts(parts, body)).await {
+                let mut request = Request::from_parts(parts, body);
+                request.extensions_mut().insert(call);
+                match router.clone().oneshot(request).await {
                     Ok(response) => response,
                     Err(never) => match never {},
                 }
@@ -86,19 +104,21 @@ impl EnvdGate {
         }
     }
 
+    /// Returns the visit of a caller at a port, or the answer that makes one of it.
+    async fn visit(&self, target: &CallTarget, parts: &Parts) -> Result<Result<PortVisit, Response>, E2bFailure> {
+        let address = PortAddress { session: target.sandbox.clone(), port: target.port };
+        self.service.visit(&address, parts).await.map_err(|refused| match refused.error.kind() {
+            ErrorKind::NotFound | ErrorKind::Gone => E2bFailure::gone(&target.sandbox),
+            // A visitor who may reach the port learns that the session is paused.
+            _ => refused.into(),
+        })
+    }
+
     /// Forwards a request to a server in a sandbox.
     async fn serve_port(&self, target: &CallTarget, parts: Parts, body: Body) -> Result<Response, E2bFailure> {
-        let address = PortAddress { session: target.sandbox.clone(), port: target.port };
-        let visit = match self.service.visit(&address, &parts).await {
-            Ok(Ok(visit)) => visit,
-            Ok(Err(answer)) => return Ok(answer),
-            Err(refused) => {
-                return Err(match refused.error.kind() {
-                    ErrorKind::NotFound | ErrorKind::Gone => E2bFailure::gone(&target.sandbox),
-                    // A visitor who may reach the port learns that the session is paused.
-                    _ => refused.into(),
-                });
-            }
+        let visit = match self.visit(target, &parts).await? {
+            Ok(visit) => visit,
+            Err(answer) => return Ok(answer),
         };
         let request = Request::from_parts(parts, body);
         ports::forward(&self.service, &visit, &Place::HostName, request).await.map_err(|error| match error.kind() {
@@ -119,8 +139,7 @@ impl EnvdGate {
                 });
             }
         };
-        let workspace = live.workspace(&self.service, &principal);
-        Ok(EnvdCall { service: Arc::clone(&self.service), live, workspace })
+        Ok(EnvdCall::new(&self.service, live, principal))
     }
 
     async fn caller(&self, target: &CallTarget, parts: &Parts) -> Result<Principal, E2bFailure> {
@@ -206,6 +225,7 @@ pub(super) struct EnvdCall {
     service: Arc<Service>,
     pub(super) live: Arc<LiveSession>,
     pub(super) workspace: Workspace,
+    principal: Principal,
 }
 
 impl<S: Sync> FromRequestParts<S> for EnvdCall {
@@ -218,6 +238,16 @@ impl<S: Sync> FromRequestParts<S> for EnvdCall {
 }
 
 impl EnvdCall {
+    fn new(service: &Arc<Service>, live: Arc<LiveSession>, principal: Principal) -> Self {
+        let workspace = live.workspace(service, &principal);
+        Self { service: Arc::clone(service), live, workspace, principal }
+    }
+
+    /// Returns the recorder of what the caller does.
+    pub(super) fn recorder(&self) -> CallRecorder {
+        self.service.recorder(&self.live.id, &self.live.tenant, &self.principal)
+    }
+
     /// Whether the sandbox is still the one that this call found: it was neither ended nor paused since.
     pub(super) fn is_current(&self) -> bool {
         self.service.live(&self.live.id).is_some_and(|live| Arc::ptr_eq(&live, &self.live))

@@ -12,6 +12,7 @@ mod failure;
 mod files;
 mod filesystem;
 mod input;
+mod interpreter;
 mod lifetime;
 mod process;
 mod selection;
@@ -32,6 +33,7 @@ use axum::{
 };
 pub(crate) use envd::{EnvdGate, divert};
 use failure::E2bFailure;
+pub(crate) use interpreter::CodeContexts;
 pub(crate) use watch::Watchers;
 
 use crate::{api_error::ApiError, identity::key_in, operations::stored_before_answered, service::Service};

@@ -16,7 +16,7 @@ use futures_util::{Stream, StreamExt};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
-use workden::ErrorKind;
+use workden::{ErrorKind, VirtualPath};
 use workden_core::sandbox::{self, Command, Ended, SpawnRequest, Streams, WindowSize};
 
 use super::{
@@ -109,11 +109,7 @@ async fn start(call: EnvdCall, headers: &HeaderMap, body: Body) -> Result<Respon
     };
     let streams = new.pty.map_or(Streams::Pipes, |pty| Streams::Terminal(pty.size.into()));
     let words = std::iter::once(new.process.cmd).chain(new.process.args).collect();
-    let mut environment = BTreeMap::from([
-        ("HOME".to_owned(), home.to_string()),
-        ("LOGNAME".to_owned(), "user".to_owned()),
-        ("USER".to_owned(), "user".to_owned()),
-    ]);
+    let mut environment = user_variables(&home);
     environment.extend(new.process.envs);
     let request = SpawnRequest::new(Command::Program(words), streams).environment(environment).directory(directory);
     let started = call.live.processes.start(&call.workspace, &request, new.tag).await;
@@ -132,6 +128,15 @@ async fn start(call: EnvdCall, headers: &HeaderMap, body: Body) -> Result<Respon
     }
     let pieces = process.follow(0);
     Ok(streamed(events(call, process, pieces, (deadline, keepalive(headers)))))
+}
+
+/// Returns the variables with which every process starts.
+pub(super) fn user_variables(home: &VirtualPath) -> BTreeMap<String, String> {
+    BTreeMap::from([
+        ("HOME".to_owned(), home.to_string()),
+        ("LOGNAME".to_owned(), "user".to_owned()),
+        ("USER".to_owned(), "user".to_owned()),
+    ])
 }
 
 async fn follow(call: EnvdCall, headers: &HeaderMap, body: Body) -> Result<Response, RpcError> {

@@ -19,7 +19,7 @@ use crate::{
     api_error::ApiError,
     clock::Moment,
     database::SessionRow,
-    e2b::Watchers,
+    e2b::{CodeContexts, Watchers},
     identity::{Principal, Role},
     processes::ProcessTable,
     service::{Answer, Service},
@@ -40,6 +40,7 @@ pub(crate) struct LiveSession {
     endpoints: Mutex<HashMap<String, HttpEndpoint>>,
     pub(crate) processes: Arc<ProcessTable>,
     pub(crate) watchers: Watchers,
+    pub(crate) contexts: CodeContexts,
     in_use: AtomicU64,
     checked_at: AtomicI64,
 }
@@ -178,9 +179,18 @@ impl Service {
         let (in_use, checked_at) = (AtomicU64::new(0), AtomicI64::new(Moment::now().0));
         let (id, tenant) = (row.id, row.tenant);
         let (toolset, endpoints) = (OnceLock::new(), Mutex::default());
-        let (processes, watchers) = (Arc::default(), Watchers::default());
-        let live = LiveSession { id, tenant, workspace, toolset, endpoints, processes, watchers, in_use, checked_at };
-        Ok(self.keep_live(Arc::new(live)))
+        Ok(self.keep_live(Arc::new(LiveSession {
+            id,
+            tenant,
+            workspace,
+            toolset,
+            endpoints,
+            processes: Arc::default(),
+            watchers: Watchers::default(),
+            contexts: CodeContexts::default(),
+            in_use,
+            checked_at,
+        })))
     }
 
     /// Refuses a session whose files are on another machine of the service: here it would start with none.
