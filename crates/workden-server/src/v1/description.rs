@@ -193,7 +193,7 @@ mod tests {
                     let is_error = matches!(status.as_bytes()[0], b'4' | b'5');
                     assert_eq!(
                         is_error,
-                        *schema == Value::from("#/components/schemas/ApiErrorBody"),
+                        *schema == "#/components/schemas/ApiErrorBody",
                         "{path} {status}"
                     );
                 }
