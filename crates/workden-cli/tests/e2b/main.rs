@@ -12,7 +12,7 @@ use std::{
     process::Command,
 };
 
-use client_service::{ClientService, home, said_by};
+use client_service::{ClientService, home, output_of, said};
 
 /// Runs a script at a service of its own, and returns what it printed last.
 fn last_line(interpreter: &Path, script: &str) -> String {
@@ -29,7 +29,7 @@ fn last_line_at(service: &ClientService, interpreter: &Path, script: &str) -> St
         .env("E2B_API_URL", &service.url)
         .env("E2B_SANDBOX_URL", &service.url)
         .env("E2B_API_KEY", &service.key);
-    said_by(&mut command).lines().next_back().unwrap_or_default().to_owned()
+    said(&output_of(&mut command)).lines().next_back().unwrap_or_default().to_owned()
 }
 
 fn python() -> PathBuf {

@@ -9,7 +9,7 @@ mod client_service;
 
 use std::{path::Path, process::Command};
 
-use client_service::{ClientService, home, said_by};
+use client_service::{ClientService, home, output_of, said};
 
 #[test]
 fn the_client_works_unchanged_and_its_attacks_are_refused() {
@@ -21,6 +21,6 @@ fn the_client_works_unchanged_and_its_attacks_are_refused() {
         .env("SANDBOXD_URL", format!("{}/sandboxd", service.url))
         .env("SANDBOXD_TOKEN", &service.key)
         .env("PYTHONDONTWRITEBYTECODE", "1");
-    let parts = said_by(&mut command);
+    let parts = said(&output_of(&mut command));
     assert_eq!(parts.lines().collect::<Vec<_>>(), ["runs", "files", "sessions", "events", "archives", "refusals"]);
 }

@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, Output, Stdio},
 };
 
 use tempfile::TempDir;
@@ -46,9 +46,13 @@ impl Drop for ClientService {
     }
 }
 
-/// Runs a client, which must succeed, and returns what it printed.
-pub(crate) fn said_by(client: &mut Command) -> String {
-    let output = client.env("NO_PROXY", "127.0.0.1").env_remove("PYTHONPATH").output().unwrap();
+/// Runs a client.
+pub(crate) fn output_of(client: &mut Command) -> Output {
+    client.env("NO_PROXY", "127.0.0.1").env_remove("PYTHONPATH").output().unwrap()
+}
+
+/// Returns what a client printed, which must have succeeded.
+pub(crate) fn said(output: &Output) -> String {
     let (said, wrong) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}\n{wrong}");
     said.into_owned()
