@@ -177,8 +177,6 @@ pub(super) fn with_refusals(mut api: utoipa::openapi::OpenApi) -> utoipa::openap
 mod tests {
     use std::collections::BTreeSet;
 
-    use serde_json::Value;
-
     #[test]
     fn every_call_has_a_name_of_its_own_and_says_how_it_is_refused() {
         let api = serde_json::to_value(crate::v1::routes().1).unwrap();
@@ -191,11 +189,7 @@ mod tests {
                     let answer = answer["$ref"].as_str().map_or(answer, |at| api.pointer(&at[1..]).unwrap());
                     let schema = &answer["content"]["application/json"]["schema"]["$ref"];
                     let is_error = matches!(status.as_bytes()[0], b'4' | b'5');
-                    assert_eq!(
-                        is_error,
-                        *schema == "#/components/schemas/ApiErrorBody",
-                        "{path} {status}"
-                    );
+                    assert_eq!(is_error, *schema == "#/components/schemas/ApiErrorBody", "{path} {status}");
                 }
                 assert!(call["responses"]["401"].is_object(), "{method} {path}");
             }
