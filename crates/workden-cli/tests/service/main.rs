@@ -5,6 +5,7 @@
 mod approvals;
 mod audit;
 mod database;
+mod documented;
 mod faults;
 mod files;
 mod keys;
