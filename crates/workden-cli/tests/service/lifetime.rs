@@ -1,6 +1,9 @@
 //! What outlives what: sessions the service, files a pause, and nothing a session.
 
-use std::time::{Duration, Instant};
+use std::{
+    io::Write,
+    time::{Duration, Instant},
+};
 
 use jiff::Timestamp;
 use reqwest::StatusCode;
@@ -113,6 +116,25 @@ async fn the_lifetime_of_a_session_that_starts_slowly_counts_from_its_start() {
         return;
     }
     panic!("no sandbox was held");
+}
+
+#[tokio::test]
+async fn a_session_whose_client_goes_away_has_its_time_and_its_record() {
+    let (_state, served) = Served::new();
+    let admin = served.admin();
+    hold_next_child(served.id(), Duration::from_secs(2));
+    let body = r#"{"name": "left", "lifetime_seconds": 3}"#;
+    let mut client = std::net::TcpStream::connect(served.address()).unwrap();
+    let head = format!("POST /v1/sessions HTTP/1.1\r\nhost: {}\r\nx-api-key: {}", served.address(), served.key);
+    let length = body.len();
+    write!(client, "{head}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}").unwrap();
+    let session = "/v1/sessions/left";
+    until("the session", || async { admin.get(session).await.0 == StatusCode::OK }).await;
+    drop(client);
+    until("its end", || async { admin.get(session).await.0 == StatusCode::NOT_FOUND }).await;
+    let (_, audit) = admin.get("/v1/audit").await;
+    let is_record = |event: &&Value| event["kind"] == "session_created" && event["data"]["name"] == "left";
+    assert_eq!(audit.as_array().unwrap().iter().filter(is_record).count(), 1, "{audit}");
 }
 
 #[tokio::test]

@@ -155,9 +155,13 @@ impl Database {
         done.map(|done| done.rows_affected() > 0).map_err(failed("cannot record the start of the session"))
     }
 
-    /// Moves a paused session to `running`. Returns whether it was paused.
-    pub(crate) async fn restart_session(&self, id: &str) -> Result<bool> {
-        self.move_session(id, ("paused", "running"), (Moment(0), FOR_EVER)).await
+    /// Moves a paused session to `running`, with a new end: its old time is over. Returns whether it was paused.
+    pub(crate) async fn restart_session(&self, id: &str, (now, ends_at): (Moment, Moment)) -> Result<bool> {
+        let update = "UPDATE sessions SET state = 'running', claimed_until = 0, kept_until = $1, used_at = $2, \
+                      ends_at = $3 WHERE id = $4 AND state = 'paused'";
+        let update = sqlx::query(update).bind(FOR_EVER.0).bind(now.0).bind(ends_at.0).bind(id);
+        let done = update.execute(&self.pool).await;
+        done.map(|done| done.rows_affected() > 0).map_err(failed("cannot change the state of the session"))
     }
 
     /// Pauses a session in a state. Its files stay until then, or until it is deleted. Returns whether it was in the state.

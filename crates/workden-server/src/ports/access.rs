@@ -28,6 +28,8 @@ use crate::{
 const TOKEN: &str = "workden_token";
 /// The header in which clients of E2B send the token of all ports.
 const TRAFFIC_TOKEN: &str = "e2b-traffic-access-token";
+/// Tokens of one request that are looked at: a browser sends one.
+const MOST_TOKENS: usize = 4;
 /// All ports of a session.
 pub(crate) const ALL_PORTS: u16 = 0;
 
@@ -51,7 +53,7 @@ impl Service {
         let row = self.database.session(&address.session).await?;
         let Some(row) = row else { return Err(missing(address)) };
         if let Some((token, rest)) = token_in_query(&parts.uri)
-            && self.is_token_of(address, &token).await?
+            && self.has_token_of(address, &[&token]).await?
         {
             return Ok(Err(remembered(&token, &rest)));
         }
@@ -61,12 +63,9 @@ impl Service {
     }
 
     async fn visitor(&self, address: &PortAddress, row: &SessionRow, headers: &HeaderMap) -> Answer<Principal> {
-        let tokens = cookies(headers).chain(headers.get(TRAFFIC_TOKEN).and_then(|token| token.to_str().ok()));
-        let mut has_token = false;
-        for token in tokens {
-            has_token |= self.is_token_of(address, token).await?;
-        }
-        if has_token || self.database.is_published(&row.id, address.port).await? {
+        let in_header = headers.get(TRAFFIC_TOKEN).and_then(|token| token.to_str().ok());
+        let tokens: Vec<&str> = in_header.into_iter().chain(cookies(headers)).take(MOST_TOKENS).collect();
+        if self.has_token_of(address, &tokens).await? || self.database.is_published(&row.id, address.port).await? {
             self.rates().admit(&row.tenant)?;
             return Ok(Principal {
                 key: format!("port:{}", address.port),
@@ -84,13 +83,16 @@ impl Service {
         }
     }
 
-    /// Whether a text is the token of a port, or of all ports of its session.
-    async fn is_token_of(&self, address: &PortAddress, token: &str) -> workden::Result<bool> {
+    /// Whether one of these is the token of a port, or of all ports of its session. Without any, the database is not asked.
+    async fn has_token_of(&self, address: &PortAddress, tokens: &[&str]) -> workden::Result<bool> {
+        if tokens.is_empty() {
+            return Ok(false);
+        }
         let (own, all) = (
             self.port_token(&address.session, address.port).await?,
             self.port_token(&address.session, ALL_PORTS).await?,
         );
-        Ok(equal(token, &own) || equal(token, &all))
+        Ok(tokens.iter().any(|token| equal(token, &own) || equal(token, &all)))
     }
 
     /// Returns the token of a port of a session, until its links are ended; 0 stands for all ports.

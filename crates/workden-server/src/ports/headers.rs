@@ -49,7 +49,7 @@ const FORWARDED_HOST: &str = "x-forwarded-host";
 const FORWARDED_PROTO: &str = "x-forwarded-proto";
 const FORWARDED_PREFIX: &str = "x-forwarded-prefix";
 /// Other names for the same, in addition to all others that start with `x-forwarded-`.
-const OTHER_ORIGINS: [&str; 4] = ["forwarded", "x-real-ip", "x-client-ip", "true-client-ip"];
+const OTHER_ORIGINS: [&str; 5] = ["forwarded", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip"];
 /// What a server must not decide for the origin of the service.
 const OF_ORIGIN: [&str; 2] = ["clear-site-data", "service-worker-allowed"];
 /// A page below a path of the API has no origin, so that it cannot call the API as the page of the service.
@@ -103,7 +103,9 @@ fn tell_origin(headers: &mut HeaderMap, arrival: &Arrival) {
     let addresses = addresses.filter_map(|value| value.to_str().ok().map(str::to_owned));
     let addresses: Vec<String> = addresses.chain([arrival.peer.to_string()]).collect();
     let is_origin = |name: &HeaderName| {
-        name.as_str().starts_with("x-forwarded-") || OTHER_ORIGINS.iter().any(|other| name == other)
+        // Many servers make one variable of both.
+        let name = name.as_str().replace('_', "-");
+        name.starts_with("x-forwarded-") || OTHER_ORIGINS.contains(&&*name)
     };
     for name in headers.keys().filter(|name| is_origin(name)).cloned().collect::<Vec<_>>() {
         headers.remove(name);

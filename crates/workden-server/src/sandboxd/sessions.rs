@@ -206,7 +206,11 @@ async fn reopened(
     }
 }
 
-async fn created(service: &Service, principal: &Principal, request: SandboxdOpening) -> SandboxdResult<SessionRow> {
+async fn created(
+    service: &Arc<Service>,
+    principal: &Principal,
+    request: SandboxdOpening,
+) -> SandboxdResult<SessionRow> {
     let mut new = NewSession { name: request.session_id, runtime: request.runtime, ..NewSession::default() };
     new.if_exists = if request.reuse { ExistingName::Attach } else { ExistingName::Refuse };
     new.at_end = AtSessionEnd::Pause;

@@ -30,7 +30,7 @@ impl Service {
     /// Creates a session and starts its sandbox, or attaches to the one of that name if the request says so. A session
     /// that cannot start leaves nothing behind.
     pub(crate) async fn create_session(
-        &self,
+        self: &Arc<Self>,
         principal: &Principal,
         new: NewSession,
     ) -> Answer<(SessionRow, Creation)> {
@@ -47,17 +47,31 @@ impl Service {
             }
             Err(error) => return Err(error.into()),
         }
-        let recorder = self.recorder(&row.id, &row.tenant, principal);
-        match self.start_session(row.clone(), &new).await {
-            Ok(row) => {
-                recorder.tell("session_created", &json!({ "runtime": row.runtime, "name": row.name }));
-                Ok((row, Creation::Created))
+        let (service, recorder) = (Arc::clone(self), self.recorder(&row.id, &row.tenant, principal));
+        let starting = async move {
+            match service.start_session(row.clone(), &new).await {
+                Ok(row) => {
+                    recorder.tell("session_created", &json!({ "runtime": row.runtime, "name": row.name }));
+                    Ok((row, Creation::Created))
+                }
+                Err(failed) => {
+                    recorder.tell("session_failed", &json!({ "error": failed.error.sentence() }));
+                    service.end_session(&row).await?;
+                    Err(failed)
+                }
             }
-            Err(failed) => {
-                recorder.tell("session_failed", &json!({ "error": failed.error.sentence() }));
-                self.end_session(&row).await?;
-                Err(failed)
-            }
+        };
+        self.to_its_end(starting).await
+    }
+
+    /// Awaits a start in a task of its own: also if the client goes away, the session gets its time and its record.
+    async fn to_its_end<T: Send + 'static>(
+        &self,
+        start: impl Future<Output = Answer<T>> + Send + 'static,
+    ) -> Answer<T> {
+        match self.tasks.spawn(start).await {
+            Ok(answer) => answer,
+            Err(_) => Err(Error::new(ErrorKind::Io, "the start of the session did not end").into()),
         }
     }
 
@@ -129,23 +143,16 @@ impl Service {
         principal.require_tenant()?;
         let row = self.session_row(principal, id).await?;
         let new: NewSession = serde_json::from_str(&row.spec).unwrap_or_default();
-        if row.state == "paused" {
-            // Before it runs: its old time is over, and the sweeper would end it.
-            let now = Moment::now();
-            self.database.touch_session(&row.id, now).await?;
-            self.database.set_session_end(&row.id, now.after(self.lifetime(&new).max(STARTING))).await?;
-        }
-        let was_paused = self.database.restart_session(&row.id).await?;
-        if was_paused {
-            self.recorder(&row.id, &row.tenant, principal).tell("session_resumed", &json!({}));
-        }
+        let now = Moment::now();
+        let while_starting = now.after(self.lifetime(&new).max(STARTING));
+        let was_paused = self.database.restart_session(&row.id, (now, while_starting)).await?;
         let row = self.session_row(principal, &row.id).await?;
-        match was_paused {
-            true => self.start_session(row, &new).await,
-            false => {
-                self.opened(row.clone()).await?.unrecorded().start().await?;
-                Ok(row)
-            }
+        if !was_paused {
+            self.opened(row.clone()).await?.unrecorded().start().await?;
+            return Ok(row);
         }
+        self.recorder(&row.id, &row.tenant, principal).tell("session_resumed", &json!({}));
+        let service = Arc::clone(self);
+        self.to_its_end(async move { service.start_session(row, &new).await }).await
     }
 }

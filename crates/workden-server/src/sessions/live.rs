@@ -159,11 +159,12 @@ impl Service {
         match row.state.as_str() {
             "running" => {}
             "paused" => {
-                return Err(Error::new(ErrorKind::Conflict, format!("session `{}` is paused", row.name))
+                // By its id: a visitor of a port knows that, and not the name.
+                return Err(Error::new(ErrorKind::Conflict, format!("session `{}` is paused", row.id))
                     .hint(format!("`POST /v1/sessions/{}/resume` starts it again", row.id))
                     .into());
             }
-            _ => return Err(Error::new(ErrorKind::Gone, format!("session `{}` has ended", row.name)).into()),
+            _ => return Err(Error::new(ErrorKind::Gone, format!("session `{}` has ended", row.id)).into()),
         }
         if let Some(live) = self.live(&row.id) {
             return Ok(live);
@@ -198,7 +199,7 @@ impl Service {
         if row.place.is_empty() || row.place == self.place {
             return Ok(());
         }
-        let sentence = format!("session `{}` is on another machine of the service", row.name);
+        let sentence = format!("session `{}` is on another machine of the service", row.id);
         Err(Error::new(ErrorKind::Unreachable, sentence).hint(
             "send its calls there, or use a runtime of Kubernetes, whose sessions are reached from every machine",
         ))
