@@ -30,10 +30,10 @@ const HELP: &str = "\
 cargo xtask <command>
 
   test            Run everything that must pass before a change is merged, as CI does. Installs missing packages
-                  (as root on Debian; elsewhere it lists them and stops). 24 minutes on two cores the first time.
+                  (as root on Debian; elsewhere it lists them and stops). 55 minutes on two cores the first time.
   test --fast     Run rustfmt, clippy and the quick tests. Installs nothing.
   test --kubernetes
-                  Run the tests that need a cluster, which is started for them. About 10 minutes on two cores.
+                  Run only the tests that need a cluster, which is started for them. About 20 minutes on two cores.
   tidy            Run rustfmt, clippy and the checks on our own text: module docs, word list, machine paths,
                   registries, file length, and that ARCHITECTURE.md names only existing symbols.
   deny            Check licences, advisories and duplicate versions of the dependencies with cargo-deny.
@@ -63,7 +63,8 @@ cargo xtask <command>
                   --test kubernetes`. Uses the cluster of WORKDEN_TEST_KUBECONFIG, or starts one as root on Debian
                   with the scripts in cluster/ (17 CPU minutes the first time), imports the images, and removes it
                   afterwards.
-  clients         Install the clients that tests start (of MCP and Daytona) into target/clients.
+  clients         Install the clients that tests start into target/clients: of MCP, Daytona, E2B and sandboxd, and
+                  Schemathesis.
   python          Build and test the Python package in an environment in target/python, with full line coverage,
                   the documented examples and the type check. `cargo xtask python -- -k grep` selects tests.
   wheel           Build the wheel of the Python package and try it in each Python from 3.10 to 3.13 on this
