@@ -124,9 +124,12 @@ def messages(client, headers):
         # A body that is too large may be refused before it is sent.
         pass
     # Code of any form is an error of the code at most.
-    for code in ["\0", "\ufeff1", "\r\n\r", "é = 1", "(" * 10_000, "1" * 10_000, "#" * 4_000_000, "'''", "\\"]:
+    for code in ["\0", "\ufeff1", "\r\n\r", "é = 1", "(" * 10_000, "1" * 10_000, "#" * 1_000_000, "'''", "\\"]:
         run(client, headers, code)
-    assert text(client, headers, "len('" + "x" * 4_000_000 + "')") == "4000000"
+    assert text(client, headers, "len('" + "x" * 1_000_000 + "')") == "1000000"
+    # Code is measured with its variables.
+    long = {"code": "1", "env_vars": {"LONG": "x" * (1 << 20)}}
+    assert client.post(f"{URL}/execute", headers=headers, json=long).status_code == 413
     for names in [{"": "x"}, {"A=B": "x"}, {"N\0": "x"}, {"N": "\0"}]:
         _, error = run(client, headers, "1", env_vars=names)
         assert error, names
@@ -293,10 +296,64 @@ def floods(client, headers):
     assert text(client, headers, "6 * 7") == "42"
 
 
+def memory(client):
+    """Returns the memory of the service."""
+    metrics = client.get(f"{URL}/metrics", headers={"X-API-KEY": ADMIN})
+    assert metrics.status_code == 200, metrics.text
+    lines = [line for line in metrics.text.splitlines() if line.startswith("workden_process_resident_bytes ")]
+    return float(lines[0].split()[1])
+
+
+def costs(client, headers):
+    """What a kernel says costs the service little more than its size, whether the client reads it or not."""
+    run(client, headers, ANSWERS)
+    before = memory(client)
+    # A tree of small objects, in the lines of this code and of other code.
+    of = run(client, headers, "1")[0][0]["execution_count"]
+    for number in [of + 1, of + 2, 0]:
+        head = f'{{"kind":"result","of":{number},"is_main":true,"formats":{{"json":['
+        code = f"tell(({head!r} + ','.join(['{{\"\":0}}'] * 400_000) + ']}}}}\\n').encode())"
+        _, error = run(client, headers, code)
+        assert error is None, error
+    assert memory(client) - before < 60e6, memory(client) - before
+    # Long results for clients that do not read.
+    address = urlsplit(URL)
+    flood = json.dumps({"code": "while True: display('x' * 3_900_000)"}).encode()
+    clients = []
+    for _ in range(6):
+        context = client.post(f"{URL}/contexts", headers=headers, json={}).json()["id"]
+        body = flood[:-1] + f', "context_id": "{context}"}}'.encode()
+        head = "".join(f"{name}: {value}\r\n" for name, value in {**headers, "Host": address.netloc}.items())
+        stream = socket.create_connection((address.hostname, address.port), PATIENCE)
+        stream.sendall(
+            f"POST /execute HTTP/1.1\r\n{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+            + body
+        )
+        clients.append((stream, context))
+    time.sleep(10)
+    grown = memory(client) - before
+    for stream, context in clients:
+        stream.close()
+        client.delete(f"{URL}/contexts/{context}", headers=headers).raise_for_status()
+    assert grown < 150e6, grown
+    assert text(client, headers, "6 * 7") == "42"
+    # A kernel that talks between two pieces of code ends.
+    later = "import threading\nthreading.Thread(target=lambda: (time.sleep(1), tell(b'x\\n' * 5000))).start()\nkept = 1"
+    run(client, headers, ANSWERS + later)
+    time.sleep(5)
+    _, error = run(client, headers, "kept")
+    assert error and error["name"] in ("NameError", "KernelError"), error
+    # Text that was cut stays, and what is too large beside it goes.
+    both = "class B:\n    def __repr__(self): return chr(0x1f600) * (6 << 20)\n"
+    both += "    def _repr_html_(self): return 'h' * 2_750_000\n    def _repr_latex_(self): return 'l' * 500_000\nB()"
+    lines, error = run(client, headers, both)
+    assert error is None and {"text", "latex"} < set(lines[-1]) and "html" not in lines[-1], error
+
+
 def limits(client, headers):
     made = [client.post(f"{URL}/contexts", headers=headers, json={}) for _ in range(70)]
     refused = [answer for answer in made if answer.status_code != 200]
-    assert refused and refused[0].status_code == 429 and "64 contexts" in refused[0].json()["message"], refused
+    assert refused and refused[0].status_code == 429 and "16 contexts" in refused[0].json()["message"], refused
     for answer in made:
         if answer.status_code == 200:
             client.delete(f"{URL}/contexts/{answer.json()['id']}", headers=headers).raise_for_status()
@@ -344,7 +401,7 @@ def main():
         try:
             headers = callers(client)
             print("callers", flush=True)
-            for part in [messages, kernels, streams, floods, limits, without_python]:
+            for part in [messages, kernels, streams, floods, costs, limits, without_python]:
                 part(client, headers)
                 print(part.__name__, flush=True)
             policies(client)

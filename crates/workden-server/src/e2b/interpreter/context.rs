@@ -5,27 +5,31 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use bytes::Bytes;
+use axum::http::StatusCode;
 use serde::Serialize;
-use tokio::sync::{Mutex as Turn, mpsc};
+use tokio::sync::Mutex as Turn;
 use workden::{Error, ErrorKind, Result, VirtualPath};
 
 use super::{
     super::{envd::EnvdCall, failure::E2bFailure},
-    kernel::{Job, Kernel},
+    answer::Answer,
+    budget::Budget,
+    jobs::{Job, request},
+    kernel::Kernel,
     messages::failure_line,
 };
 use crate::identity::new_id;
 
 /// Contexts of one sandbox.
-const MOST_CONTEXTS: usize = 64;
-/// Lines of an answer that wait for its client.
-const WAITING_LINES: usize = 16;
+const MOST_CONTEXTS: usize = 16;
+/// Bytes of a piece of code, with its variables of the environment.
+const MOST_CODE: usize = 1 << 20;
 
 /// The contexts of one sandbox: the default one, then the others, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct CodeContexts {
     all: Mutex<Vec<Arc<CodeContext>>>,
+    budget: Budget,
 }
 
 /// A context: code that runs in it shares variables.
@@ -34,6 +38,7 @@ pub(super) struct CodeContext {
     id: String,
     directory: VirtualPath,
     is_default: bool,
+    budget: Budget,
     kernel: Mutex<Option<Kernel>>,
     /// Held while a kernel starts, so that only one does.
     start: Turn<()>,
@@ -54,7 +59,7 @@ impl CodeContexts {
         match all.iter().find(|context| context.is_default) {
             Some(context) => Ok(Arc::clone(context)),
             None => {
-                let context = CodeContext::new(home.clone(), true)?;
+                let context = CodeContext::new(home.clone(), true, self.budget.clone())?;
                 all.insert(0, Arc::clone(&context));
                 Ok(context)
             }
@@ -67,7 +72,7 @@ impl CodeContexts {
             return Err(Error::new(ErrorKind::Busy, format!("the limit of {MOST_CONTEXTS} contexts is reached"))
                 .hint("remove a context first"));
         }
-        let context = CodeContext::new(directory, false)?;
+        let context = CodeContext::new(directory, false, self.budget.clone())?;
         all.push(Arc::clone(&context));
         Ok(context)
     }
@@ -97,9 +102,9 @@ impl CodeContexts {
 }
 
 impl CodeContext {
-    fn new(directory: VirtualPath, is_default: bool) -> Result<Arc<Self>> {
+    fn new(directory: VirtualPath, is_default: bool, budget: Budget) -> Result<Arc<Self>> {
         let (kernel, start) = (Mutex::default(), Turn::default());
-        Ok(Arc::new(Self { id: new_id()?, directory, is_default, kernel, start }))
+        Ok(Arc::new(Self { id: new_id()?, directory, is_default, budget, kernel, start }))
     }
 
     pub(super) fn id(&self) -> &str {
@@ -115,36 +120,42 @@ impl CodeContext {
         drop(self.kernel().take());
     }
 
-    /// Runs code after the code that came before. Returns the lines of the answer; dropping them interrupts the code.
+    /// Runs code after the code that came before. Returns the answer; dropping it interrupts the code.
     pub(super) async fn run(
         &self,
         call: &EnvdCall,
         code: String,
         envs: BTreeMap<String, String>,
-    ) -> Result<mpsc::Receiver<Bytes>, E2bFailure> {
-        let (lines, answer) = mpsc::channel(WAITING_LINES);
-        let Some(job) = self.hand_over(Job { code, envs, lines })? else { return Ok(answer) };
+    ) -> Result<Answer, E2bFailure> {
+        let size = envs.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() + code.len();
+        if size > MOST_CODE {
+            let sentence = format!("the code has {size} bytes with its variables; the limit is {MOST_CODE}");
+            return Err(E2bFailure::new(StatusCode::PAYLOAD_TOO_LARGE, sentence));
+        }
+        let busy = || Error::new(ErrorKind::Busy, "too much code waits").hint("wait for results");
+        let request = request(&code, &envs);
+        drop((code, envs));
+        let share = self.budget.take_for_code(request.len()).ok_or_else(busy)?;
+        let (client, answer) = Answer::new().ok_or_else(busy)?;
+        let Some(job) = self.hand_over(Job { request, client, _share: share })? else { return Ok(answer) };
         let _turn = self.start.lock().await;
         let Some(job) = self.hand_over(job)? else { return Ok(answer) };
-        let kernel = match Kernel::start(&call.workspace, &call.home().await?, &self.directory).await {
+        let home = call.home().await?;
+        let kernel = match Kernel::start(&call.workspace, &home, &self.directory, self.budget.clone()).await {
             Ok(kernel) => kernel,
             // Clients show the sentence of an error of the code, but not that of every failed call.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotDirectory) => {
                 let sentence = format!("cannot start `python3` in `{}`: {error}", self.directory);
-                // The channel is new, and has room.
-                let _ = job.lines.try_send(failure_line(&sentence));
+                job.client.fail(failure_line(&sentence));
                 return Ok(answer);
             }
             Err(error) => return Err(error.into()),
         };
         *self.kernel() = Some(kernel);
-        match self.hand_over(job)? {
-            None => Ok(answer),
-            Some(job) => {
-                let _ = job.lines.try_send(failure_line("the kernel was stopped before the code ran"));
-                Ok(answer)
-            }
+        if let Some(job) = self.hand_over(job)? {
+            job.client.fail(failure_line("the kernel was stopped before the code ran"));
         }
+        Ok(answer)
     }
 
     /// Gives a job to the kernel. Returns it if none runs.

@@ -22,7 +22,7 @@ import traceback
 import types
 
 # The longest answer; the service accepts a little more.
-MOST_BYTES = 8 << 20
+MOST_BYTES = 4 << 20
 # How deep the data of a `json` result may be.
 MOST_LEVELS = 64
 # Cells whose source is kept for tracebacks.
@@ -60,38 +60,53 @@ class Answers:
     def send(self, kind, **fields):
         number = self.number
         if number is not None:
-            self.write(self.line(kind, number, fields))
+            self.write(self.line(kind, number, fields), number, number)
 
     def line(self, kind, number, fields):
         text = json.dumps(dict(fields, kind=kind, of=number), ensure_ascii=False, allow_nan=False)
         # A lone surrogate is not text for the service.
         return text.encode("utf-8", "replace") + b"\n"
 
-    def write(self, line):
+    def write(self, line, number, then):
+        """Writes a line of a piece of code, and sets the number of the next lines."""
         rest = memoryview(line)
         try:
             with self.lock:
+                # A thread may come late: between two pieces of code, there are no answers.
+                if self.number != number:
+                    return
                 while rest:
                     rest = rest[os.write(self.fd, rest) :]
+                self.number = then
         except OSError:
             # The service has gone, or the code has closed the stream.
             os._exit(1)
 
     def send_result(self, formats, is_main):
         """Sends a result; what is too large is cut or left out, and standard error says so."""
-        formats = dict(formats)
+        number = self.number
+        if number is None:
+            return
+        formats, cut = dict(formats), False
         while True:
-            line = self.line("result", self.number, {"formats": formats, "is_main": is_main})
+            line = self.line("result", number, {"formats": formats, "is_main": is_main})
             if len(line) <= MOST_BYTES:
                 break
-            largest = max(formats, key=lambda name: len(json.dumps(formats[name])))
-            size = len(json.dumps(formats[largest]))
-            text = formats.pop(largest)
+            # Text that was cut is small enough to stay.
+            sizes = {name: len(json.dumps(data)) for name, data in formats.items() if name != "text" or not cut}
+            largest = max(sizes, key=sizes.get)
+            data = formats.pop(largest)
             if largest == "text":
-                formats["text"] = text[: MOST_BYTES // 16]
+                formats["text"], cut = data[: MOST_BYTES // 16], True
+            size = sizes[largest]
             print("%s of the result is too large (%d bytes): cut or left out" % (largest, size), file=sys.stderr)
-        if self.number is not None:
-            self.write(line)
+        self.write(line, number, number)
+
+    def finish(self):
+        """Ends the answers to a piece of code."""
+        number = self.number
+        if number is not None:
+            self.write(self.line("done", number, {}), number, None)
 
 
 class Printed:
@@ -353,8 +368,7 @@ class Kernel:
             stream.finish()
         if error is not None:
             self.answers.send("error", **error)
-        self.answers.send("done")
-        self.answers.number = None
+        self.answers.finish()
 
     def run(self, number, code):
         """Runs code, and returns the value of its last expression; None if a semicolon follows it."""

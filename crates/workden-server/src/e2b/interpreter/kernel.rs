@@ -3,24 +3,22 @@
 //! A task owns the process. It ends the process when the context ends, when the process says what no kernel says, and
 //! when code goes on after an interrupt. What the process prints is hostile: it can fool its own client only.
 
-use std::{collections::BTreeMap, pin::pin, sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
-use serde_json::json;
-use tokio::{
-    sync::mpsc::{self, error::TrySendError},
-    time::{Instant, sleep_until},
-};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use workden::{Error, ErrorKind, Result, Sandbox, VirtualPath, Workspace};
+use workden::{Result, Sandbox, VirtualPath, Workspace};
 use workden_core::sandbox::{
     Command, Ended, Process, ProcessControl, ProcessEvent, ProcessEvents, Signal, SpawnRequest, Stream, Streams,
 };
 
 use super::{
     super::process::user_variables,
-    messages::{KernelLine, KernelMessage, Lines, failure_line},
+    budget::{Budget, Share},
+    jobs::{Job, Jobs},
+    messages::{LONG, Lines, MOST_BYTES, Said, failure_line, read},
 };
 
 /// The program of a kernel.
@@ -33,65 +31,61 @@ size, program = int(sys.argv.pop()), b\"\"
 while len(program) < size:
     program += os.read(0, size - len(program)) or sys.exit(1)
 exec(compile(program, \"<kernel>\", \"exec\"), {\"__name__\": \"kernel\"})";
-/// Pieces of code that wait in one context.
-const WAITING_JOBS: usize = 32;
 /// How long interrupted code may go on.
 const GRACE: Duration = Duration::from_secs(10);
 /// How often it is interrupted: a program that is about to start misses an interrupt.
 const AGAIN: Duration = Duration::from_millis(500);
 /// How long code that nothing waits for may take to start.
 const STARTING: Duration = Duration::from_secs(60);
+/// How long a line may wait for room, and a long one for its end.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What a kernel may say between two pieces of code, where it has nothing to say: lines, and bytes of them.
+const STRAY_LINES: usize = 1000;
+const STRAY_BYTES: usize = 1 << 20;
 /// Bytes of what Python says when it cannot start.
 const COMPLAINT: usize = 2000;
 
 /// A running kernel; dropped, it ends.
 #[derive(Debug)]
 pub(super) struct Kernel {
-    jobs: mpsc::Sender<Job>,
+    jobs: Arc<Jobs>,
     _stop: DropGuard,
-}
-
-/// Code to run, and where its lines go.
-#[derive(Debug)]
-pub(super) struct Job {
-    pub(super) code: String,
-    pub(super) envs: BTreeMap<String, String>,
-    pub(super) lines: mpsc::Sender<Bytes>,
 }
 
 impl Kernel {
     /// Starts a kernel, under the policy of the session.
-    pub(super) async fn start(workspace: &Workspace, home: &VirtualPath, directory: &VirtualPath) -> Result<Self> {
+    pub(super) async fn start(
+        workspace: &Workspace,
+        home: &VirtualPath,
+        directory: &VirtualPath,
+        budget: Budget,
+    ) -> Result<Self> {
         let words = ["python3", "-c", LOADER, &PROGRAM.len().to_string()].map(str::to_owned);
         let request = SpawnRequest::new(Command::Program(words.into()), Streams::Pipes)
             .environment(user_variables(home))
             .directory(directory.clone());
         let Process { events, control, .. } = workspace.commands()?.spawn(&request).await?;
-        let (jobs, waiting) = mpsc::channel(WAITING_JOBS);
+        let jobs = Arc::new(Jobs::new());
         let stop = CancellationToken::new();
         let process = KernelProcess {
             events,
             control: control.into(),
+            jobs: Arc::clone(&jobs),
+            budget,
             lines: Lines::default(),
+            long: None,
             complaint: String::new(),
             has_answered: false,
             limits: Vec::new(),
             number: 0,
         };
-        tokio::spawn(process.serve(waiting, stop.clone()));
+        tokio::spawn(process.serve(stop.clone()));
         Ok(Self { jobs, _stop: stop.drop_guard() })
     }
 
     /// Takes a job; returns it if the kernel has ended.
     pub(super) fn take(&self, job: Job) -> Result<Option<Job>> {
-        match self.jobs.try_send(job) {
-            Ok(()) => Ok(None),
-            Err(TrySendError::Closed(job)) => Ok(Some(job)),
-            Err(TrySendError::Full(_)) => {
-                Err(Error::new(ErrorKind::Busy, format!("{WAITING_JOBS} pieces of code wait in this context"))
-                    .hint("create more contexts, or wait for results"))
-            }
-        }
+        self.jobs.add(job)
     }
 }
 
@@ -108,7 +102,11 @@ impl End {
 struct KernelProcess {
     events: ProcessEvents,
     control: Arc<dyn ProcessControl>,
+    jobs: Arc<Jobs>,
+    budget: Budget,
     lines: Lines,
+    /// The share of a long line that has begun, and until when it has to end.
+    long: Option<(Share, Instant)>,
     /// What it said before it could send lines.
     complaint: String,
     has_answered: bool,
@@ -118,56 +116,65 @@ struct KernelProcess {
 }
 
 impl KernelProcess {
-    async fn serve(mut self, mut jobs: mpsc::Receiver<Job>, stop: CancellationToken) {
+    async fn serve(mut self, stop: CancellationToken) {
         if let Err(error) = self.control.write(Bytes::from_static(PROGRAM.as_bytes())).await {
             tracing::debug!(%error, "a kernel does not read its program");
         }
+        let jobs = Arc::clone(&self.jobs);
+        let (mut stray_lines, mut stray_bytes) = (0, 0);
         let (end, interrupted) = loop {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break (End::stopped(), None),
-                // Between two pieces of code, it has nothing to say.
-                line = self.next() => if let Err(end) = line {
-                    break (end, None);
-                },
-                job = jobs.recv() => match job {
-                    None => return,
-                    Some(job) => if let Err(end) = self.run(&job, &stop).await {
+                mut job = jobs.next() => {
+                    if let Err(end) = self.run(&mut job, &stop).await {
                         break (end, Some(job));
-                    },
+                    }
+                    (stray_lines, stray_bytes) = (0, 0);
+                }
+                line = self.next() => match line {
+                    Err(end) => break (end, None),
+                    Ok((line, _)) => {
+                        stray_lines += 1;
+                        stray_bytes += line.len();
+                        if stray_lines > STRAY_LINES || stray_bytes > STRAY_BYTES {
+                            let sentence = "the kernel sent answers between two pieces of code; it was stopped";
+                            break (End(sentence.to_owned()), None);
+                        }
+                    }
                 },
             }
         };
+        let waiting = jobs.close();
         // The process ends here, with all that it started.
         drop(self);
-        jobs.close();
         if let Some(job) = interrupted {
-            let _ = job.lines.send(failure_line(&end.0)).await;
+            job.client.fail(failure_line(&end.0));
         }
-        while let Some(job) = jobs.recv().await {
-            let _ = job.lines.send(failure_line(&format!("the code did not run: {}", end.0))).await;
+        for job in waiting {
+            job.client.fail(failure_line(&format!("the code did not run: {}", end.0)));
         }
     }
 
     /// Runs code to its end, and passes its lines on.
-    async fn run(&mut self, job: &Job, stop: &CancellationToken) -> Result<(), End> {
-        if job.lines.is_closed() {
+    async fn run(&mut self, job: &mut Job, stop: &CancellationToken) -> Result<(), End> {
+        if job.client.has_left() {
             return Ok(());
         }
         self.number += 1;
-        let request = json!({ "number": self.number, "code": job.code, "envs": job.envs });
+        let request = format!("{{\"number\":{},{}\n", self.number, std::mem::take(&mut job.request));
         let control = Arc::clone(&self.control);
-        let mut sending = pin!(control.write(format!("{request}\n").into()));
+        let mut sending = pin!(control.write(request.into()));
         let (mut is_sent, mut has_started, mut is_left) = (false, false, false);
         let (mut deadline, mut next_interrupt): (Option<Instant>, Option<Instant>) = (None, None);
         loop {
-            let line = tokio::select! {
+            let (line, share) = tokio::select! {
                 biased;
                 () = stop.cancelled() => return Err(End::stopped()),
                 () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                     return Err(End("the code went on after an interrupt".to_owned()));
                 }
-                () = job.lines.closed(), if !is_left => {
+                () = job.client.left(), if !is_left => {
                     is_left = true;
                     // Before the start, an interrupt would be none.
                     deadline = Some(Instant::now() + if has_started { GRACE } else { STARTING });
@@ -186,34 +193,58 @@ impl KernelProcess {
                 }
                 line = self.next() => line?,
             };
-            if line.of != self.number {
-                continue;
-            }
-            if matches!(line.message, KernelMessage::Started) && !has_started {
-                has_started = true;
-                if is_left {
-                    deadline = Some(Instant::now() + GRACE);
-                    next_interrupt = Some(Instant::now());
+            let said = read(&line, self.number).ok_or_else(garbled)?;
+            drop(line);
+            let line = match said {
+                Said::Stray => continue,
+                Said::Done => return Ok(()),
+                Said::Started(line) => {
+                    if is_left && !has_started {
+                        deadline = Some(Instant::now() + GRACE);
+                        next_interrupt = Some(Instant::now());
+                    }
+                    has_started = true;
+                    line
                 }
-            }
-            let Some(line) = line.for_client() else { return Ok(()) };
+                Said::Line(line) => line,
+            };
+            let hand_over = async {
+                let share = match share {
+                    Some(mut share) => {
+                        share.shrink_to(line.len());
+                        share
+                    }
+                    None => self.budget.take(line.len()).await,
+                };
+                job.client.send(line, share).await;
+            };
             tokio::select! {
                 () = stop.cancelled() => return Err(End::stopped()),
-                // A client that went away is noticed above.
-                _ = job.lines.send(line) => {}
+                // What follows is noticed above.
+                () = job.client.left() => {}
+                () = sleep(PATIENCE) => job.client.give_up(),
+                () = hand_over => {}
             }
         }
     }
 
-    /// Returns its next line.
-    async fn next(&mut self) -> Result<KernelLine, End> {
+    /// Returns its next line, with the share of a long one. Dropped, it loses nothing.
+    async fn next(&mut self) -> Result<(BytesMut, Option<Share>), End> {
         loop {
             let Ok(line) = self.lines.take() else { return Err(garbled()) };
             if let Some(line) = line {
                 self.has_answered = true;
-                return KernelLine::parse(&line).ok_or_else(garbled);
+                return Ok((line, self.long.take().map(|(share, _)| share)));
             }
-            match self.events.next().await {
+            if self.long.is_none() && self.lines.begun() > LONG {
+                let share = self.budget.take(MOST_BYTES).await;
+                self.long = Some((share, Instant::now() + PATIENCE));
+            }
+            let event = match &self.long {
+                None => self.events.next().await,
+                Some((_, end)) => timeout_at(*end, self.events.next()).await.map_err(|_| garbled())?,
+            };
+            match event {
                 Some(Ok(ProcessEvent::Printed(Stream::Output, bytes))) => self.lines.push(&bytes),
                 Some(Ok(ProcessEvent::Printed(Stream::Error, bytes))) => {
                     let room = COMPLAINT.saturating_sub(self.complaint.len());
@@ -241,6 +272,13 @@ impl KernelProcess {
             return End(format!("cannot start `python3` in the sandbox: it {how}{why}\n{hint}"));
         }
         End(format!("the kernel {how}, and its variables are lost{why}"))
+    }
+}
+
+impl Drop for KernelProcess {
+    fn drop(&mut self) {
+        // Code that comes later starts another kernel.
+        self.jobs.close();
     }
 }
 

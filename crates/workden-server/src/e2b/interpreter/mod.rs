@@ -3,7 +3,10 @@
 //! Code needs the token of the sandbox. Its clients send none with calls for contexts, so those follow the rules of
 //! ports: open to everyone who knows the name of a published sandbox. Such a call starts no process.
 
+mod answer;
+mod budget;
 mod context;
+mod jobs;
 mod kernel;
 mod messages;
 
@@ -18,7 +21,6 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{delete, get, post},
 };
-use bytes::Bytes;
 pub(crate) use context::CodeContexts;
 use context::{CodeContext, ContextView};
 use futures_util::stream;
@@ -26,7 +28,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    envd::{CALL_BYTES, EnvdCall},
+    envd::EnvdCall,
     failure::{E2bBody, E2bFailure},
 };
 use crate::{operations::stored_before_answered, service::Service, sessions::LiveSession};
@@ -35,6 +37,8 @@ use crate::{operations::stored_before_answered, service::Service, sessions::Live
 pub(super) const INTERPRETER: u16 = 49999;
 /// Where the contexts are: their calls come without the token of the sandbox.
 pub(super) const CONTEXTS: &str = "/contexts";
+/// Bytes of a body: those of the longest code, with its escapes.
+const BODY_BYTES: usize = 4 << 20;
 /// Characters of code in a record.
 const RECORDED: usize = 4000;
 
@@ -63,7 +67,7 @@ pub(super) fn router(service: &Arc<Service>) -> Router {
         .route("/contexts/{id}/restart", post(restart))
         .fallback(async || E2bFailure::new(StatusCode::NOT_FOUND, "path not found"))
         .layer(middleware::from_fn_with_state(Arc::clone(service), stored_before_answered))
-        .layer(DefaultBodyLimit::max(CALL_BYTES))
+        .layer(DefaultBodyLimit::max(BODY_BYTES))
         .with_state(Arc::clone(service))
 }
 
@@ -124,10 +128,11 @@ async fn execute(call: EnvdCall, E2bBody(new): E2bBody<NewExecution>) -> Result<
     let shown: String = new.code.chars().take(RECORDED).collect();
     call.recorder().tell("code_run", &json!({ "context": context.id(), "code": shown }));
     let in_use = LiveSession::begin_use(&call.live);
-    let lines = context.run(&call, new.code, new.env_vars.unwrap_or_default()).await?;
-    let body = stream::unfold((lines, in_use), async |(mut lines, in_use)| {
-        let line: Bytes = lines.recv().await?;
-        Some((Ok::<_, std::io::Error>(line), (lines, in_use)))
+    let answer = context.run(&call, new.code, new.env_vars.unwrap_or_default()).await?;
+    answer.look_after();
+    let body = stream::unfold((answer, in_use), async |(answer, in_use)| {
+        let piece = answer.next().await?;
+        Some((piece, (answer, in_use)))
     });
     Ok(([(CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(body)).into_response())
 }
