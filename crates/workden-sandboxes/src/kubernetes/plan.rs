@@ -52,6 +52,9 @@ const TMP_BYTES: u64 = 256 << 20;
 pub(super) const WORKSPACE_BYTES: u64 = 1 << 30;
 /// The limit of the directories of the keeper, in bytes.
 const KEEPER_BYTES: u64 = 64 << 20;
+/// Room on a disk for keepers that are being brought: processes that open a session at once bring one each, and a pod
+/// that exceeds its room is evicted.
+const ARRIVING_BYTES: u64 = 256 << 20;
 /// The default memory of a pod, in bytes: what is reserved, and the limit.
 const MEMORY_REQUEST: u64 = 256 << 20;
 const MEMORY: u64 = 768 << 20;
@@ -252,7 +255,7 @@ impl PodPlan {
         // The keeper shares the memory limit of commands. From a disk, its own code would be evicted whenever they use
         // all of it, and the keeper would do nothing but read it again.
         let program = in_memory(empty("workden-bin", KEEPER_BYTES));
-        vec![workspace, empty("tmp", TMP_BYTES), program, empty("workden-run", KEEPER_BYTES)]
+        vec![workspace, empty("tmp", TMP_BYTES), program, empty("workden-run", ARRIVING_BYTES)]
     }
 
     /// Sets what a template must not change.

@@ -33,7 +33,7 @@ async fn a_full_volume_ends_the_pod_and_the_error_says_so() {
     let small = pod(BUSYBOX).workspace(WorkspaceVolume::EmptyDir(8 << 20));
     let workspace = evicted(small, "dd if=/dev/zero of=big bs=1M count=32 2>/dev/null");
     let tmp = evicted(pod(BUSYBOX), "dd if=/dev/zero of=/tmp/big bs=1M count=300 2>/dev/null");
-    let keeper = evicted(pod(BUSYBOX), "dd if=/dev/zero of=/.workden/run/big bs=1M count=80 2>/dev/null");
+    let keeper = evicted(pod(BUSYBOX), "dd if=/dev/zero of=/.workden/run/big bs=1M count=300 2>/dev/null");
     let (workspace, tmp, keeper) = tokio::join!(workspace, tmp, keeper);
     for (error, volume) in [(workspace, "workspace"), (tmp, "tmp"), (keeper, "workden-run")] {
         assert_eq!(error.kind(), ErrorKind::Gone, "{error}");
