@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     encoding::{Encoding, UTF8_BOM, decode_losslessly, not_text},
     near_miss,
+    places::{Places, ambiguous},
     splice::{Splice, apply_splices, difference},
 };
 use crate::{Error, ErrorKind, Result, VirtualPath, limits};
@@ -244,72 +245,6 @@ fn check_size(path: &VirtualPath, content: &[u8], (count, found): (usize, &str),
 /// More occurrences than this become one splice over all of them: a splice for each byte would cost many times the
 /// content.
 const SEPARATE_SPLICES: usize = 1_000;
-
-/// The occurrences of a text that is to be replaced once: all of them, including overlapping ones, because two ways to
-/// read an edit are two matches.
-struct Places<'t> {
-    finder: memmem::Finder<'t>,
-    starts: Vec<usize>,
-    next: usize,
-}
-
-impl<'t> Places<'t> {
-    fn of(text: &'t str) -> Self {
-        Self { finder: memmem::Finder::new(text), starts: Vec::new(), next: 0 }
-    }
-
-    /// Continues the search up to `end`.
-    fn look(&mut self, content: &[u8], end: usize) {
-        while self.starts.len() <= MOST_PLACES
-            && let Some(found) = content.get(self.next..end).and_then(|part| self.finder.find(part))
-        {
-            self.starts.push(self.next + found);
-            self.next += found + 1;
-        }
-        // An occurrence that starts before the end may end after it.
-        let length = self.finder.needle().len();
-        self.next = self.next.max((end + 1).saturating_sub(length));
-    }
-
-    fn in_all_of(mut self, content: &[u8]) -> Vec<usize> {
-        self.look(content, content.len());
-        self.starts
-    }
-}
-
-/// How many occurrences an `Ambiguous` error looks at.
-const MOST_PLACES: usize = 1_000;
-/// How many line numbers an `Ambiguous` error shows.
-const SHOWN_PLACES: usize = 10;
-
-fn ambiguous(path: &VirtualPath, content: &[u8], old: &str, starts: &[usize]) -> Error {
-    let count = if starts.len() > MOST_PLACES { format!("more than {MOST_PLACES}") } else { starts.len().to_string() };
-    let mut line = 1;
-    let mut at = 0;
-    let mut numbers: Vec<String> = starts
-        .iter()
-        .take(SHOWN_PLACES)
-        .map(|start| {
-            line += memchr_iter(b'\n', &content[at..*start]).count();
-            at = *start;
-            line.to_string()
-        })
-        .collect();
-    numbers.dedup();
-    if starts.len() > SHOWN_PLACES {
-        numbers.push("...".to_owned());
-    }
-    Error::new(
-        ErrorKind::Ambiguous,
-        format!(
-            "cannot edit `{path}`: {} found {count} times, at lines {}",
-            near_miss::quoted(old),
-            numbers.join(", ")
-        ),
-    )
-    .hint("give more of the lines around the place you mean, or replace all")
-    .refused_for(near_miss::as_data(path, starts.len() as u64, old))
-}
 
 /// Whether a content has line endings, and all of them are CRLF.
 pub(super) fn has_only_crlf(content: &[u8]) -> bool {

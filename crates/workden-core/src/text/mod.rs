@@ -9,6 +9,7 @@ pub mod encoding;
 pub mod hashline;
 mod near_miss;
 pub mod numbered;
+mod places;
 pub mod scan;
 pub mod splice;
 pub mod window;
