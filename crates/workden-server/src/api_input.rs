@@ -10,7 +10,7 @@ use axum::{
 use serde::de::DeserializeOwned;
 use workden::{Error, ErrorKind};
 
-use crate::api_error::ApiError;
+use crate::{api_error::ApiError, identity::WEBSOCKET_PROTOCOL};
 
 /// A body of JSON.
 pub(crate) struct ApiJson<T>(pub(crate) T);
@@ -91,7 +91,8 @@ impl<S: Send + Sync> FromRequestParts<S> for ApiWebSocket {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let upgrade = <WebSocketUpgrade as FromRequestParts<S>>::from_request_parts(parts, state).await;
-        upgrade.map(Self).map_err(|rejection| {
+        // A browser closes a websocket whose answer names none of its protocols.
+        upgrade.map(|upgrade| Self(upgrade.protocols([WEBSOCKET_PROTOCOL]))).map_err(|rejection| {
             refused(rejection.status(), "the request does not ask for a websocket".to_owned())
                 .hint("connect with a client of websockets")
         })

@@ -24,6 +24,7 @@ mod api_page;
 mod approvals;
 mod clock;
 mod config;
+mod dashboard;
 mod database;
 mod described_values;
 mod e2b;
@@ -38,6 +39,7 @@ mod server;
 mod service;
 mod sessions;
 mod traces;
+mod usage;
 mod v1;
 
 pub use clock::Moment;

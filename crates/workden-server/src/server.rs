@@ -10,7 +10,7 @@ use workden::{Error, ErrorKind, Result};
 use crate::{
     ServerConfig,
     api_input::{no_such_method, no_such_path},
-    api_page,
+    api_page, dashboard,
     database::Database,
     e2b,
     identity::{Role, authenticate},
@@ -18,7 +18,7 @@ use crate::{
     operations, sandboxd,
     service::Service,
     sessions::sweep,
-    v1,
+    usage, v1,
 };
 
 /// How long calls in progress may go on after the end was ordered.
@@ -74,6 +74,8 @@ impl Server {
         let sweeping = sweep(Arc::clone(&service));
         let stopped = stop.clone();
         service.tasks.spawn(async move { stopped.run_until_cancelled(sweeping).await });
+        let (sampling, stopped) = (usage::sample(Arc::clone(&service)), stop.clone());
+        service.tasks.spawn(async move { stopped.run_until_cancelled(sampling).await });
         let (router, identity_shown) = (router(&service), identity.clone());
         let listening = Listening { listener, router, identity: identity_shown, service: Arc::clone(&service) };
         let serving = tokio::spawn(listening.serve(stop.clone()));
@@ -200,6 +202,7 @@ fn router(service: &Arc<Service>) -> Router {
     let routes = authenticated
         .merge(operations::routes(description))
         .merge(api_page::routes())
+        .merge(dashboard::routes())
         .merge(e2b::routes(service))
         .merge(sandboxd::open_routes())
         .fallback(no_such_path)

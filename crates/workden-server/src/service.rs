@@ -21,6 +21,7 @@ use crate::{
     sandboxd::Runs,
     sessions::LiveSession,
     traces::Traces,
+    usage::UsageHistory,
 };
 
 /// The state of a running service.
@@ -43,6 +44,8 @@ pub(crate) struct Service {
     pub(crate) sandboxes: UserSessions,
     /// The sessions that this process has opened.
     live: Mutex<HashMap<String, Arc<LiveSession>>>,
+    /// What sessions and the machine used lately.
+    pub(crate) usage: UsageHistory,
     /// The commands of clients of sandboxd.
     pub(crate) runs: Runs,
     /// Work that goes on after its call.
@@ -86,6 +89,7 @@ impl Service {
             trusted: TrustedKeys::default(),
             events,
             live: Mutex::default(),
+            usage: UsageHistory::default(),
             runs: Runs::default(),
             tasks,
             started_at: Moment::now(),

@@ -16,6 +16,7 @@ mod excerpt;
 mod execution;
 mod gate;
 mod judging;
+mod measures;
 mod page;
 mod preview;
 mod reading;
@@ -165,7 +166,12 @@ impl<B: Backend> Backend for Guarded<B> {
     }
 
     async fn write(&self, at: &Resolved, content: Content, expect: Expect) -> Result<Written> {
-        traced!(self, Op::Write(at), |trace, _op| self.write_guarded(trace, at, content, expect).await)
+        traced!(self, Op::Write(at), |trace, _op| {
+            if let Content::Whole(bytes) = &content {
+                trace.sized(bytes.len());
+            }
+            self.write_guarded(trace, at, content, expect).await
+        })
     }
 
     async fn change(&self, at: &Resolved, change: &Change, expect: Expect, most: u64) -> Result<Changed> {

@@ -153,6 +153,36 @@ impl Database {
         rows.iter().map(event).collect::<sqlx::Result<_>>().map_err(&failed)
     }
 
+    /// Returns the newest events of a session between two numbers, newest first.
+    pub(crate) async fn newest_events(
+        &self,
+        session: &str,
+        (after, before): (i64, i64),
+        most: i64,
+    ) -> Result<Vec<EventRow>> {
+        let failed = failed("cannot read the events");
+        let select = "SELECT session, seq, at, kind, actor, data FROM events \
+                      WHERE session = $1 AND seq > $2 AND seq < $3 ORDER BY seq DESC LIMIT $4";
+        let select = sqlx::query(select).bind(session).bind(after).bind(before).bind(most);
+        let rows = select.fetch_all(&self.pool).await.map_err(&failed)?;
+        rows.iter().map(event).collect::<sqlx::Result<_>>().map_err(&failed)
+    }
+
+    /// Returns the last event of a session.
+    pub(crate) async fn last_event(&self, session: &str) -> Result<Option<EventRow>> {
+        Ok(self.newest_events(session, (0, i64::MAX), 1).await?.pop())
+    }
+
+    /// Returns the oldest events of a tenant, or of all, from a moment on.
+    pub(crate) async fn audit_from(&self, tenant: Option<&str>, from: Moment, most: i64) -> Result<Vec<EventRow>> {
+        let failed = failed("cannot read the audit");
+        let select = "SELECT session, seq, at, kind, actor, data FROM events \
+                      WHERE ($1 = '' OR tenant = $1) AND at >= $2 ORDER BY at, session, seq LIMIT $3";
+        let select = sqlx::query(select).bind(tenant.unwrap_or_default()).bind(from.0).bind(most);
+        let rows = select.fetch_all(&self.pool).await.map_err(&failed)?;
+        rows.iter().map(event).collect::<sqlx::Result<_>>().map_err(&failed)
+    }
+
     /// Returns the newest events of a tenant, or of all, before a moment.
     pub(crate) async fn audit(&self, tenant: Option<&str>, before: Moment, most: i64) -> Result<Vec<EventRow>> {
         let failed = failed("cannot read the audit");

@@ -8,7 +8,11 @@ use std::{
 
 use axum::{
     extract::{FromRequestParts, Request, State},
-    http::{HeaderMap, header::AUTHORIZATION, request::Parts},
+    http::{
+        HeaderMap,
+        header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL},
+        request::Parts,
+    },
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -28,6 +32,11 @@ const TRUST: Duration = Duration::from_secs(2);
 const MOST_TRUSTED: usize = 10_000;
 /// The headers of a key besides `Authorization`: ours and that of E2B, and that of sandboxd.
 const KEY_HEADERS: [&str; 3] = ["x-api-key", "x-sandbox-token", "x-access-token"];
+/// What a key follows in the name of a protocol of a websocket. The client also names `WEBSOCKET_PROTOCOL`, which is the
+/// one that the service chooses: an answer must not repeat the key.
+const KEY_PROTOCOL: &str = "workden.key.";
+/// The protocol of websockets of clients that name one.
+pub(crate) const WEBSOCKET_PROTOCOL: &str = "workden";
 
 /// What a key may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -171,7 +180,13 @@ pub(crate) fn key_in(headers: &HeaderMap) -> Option<&str> {
     let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     let bearer = bearer.and_then(|value| value.strip_prefix("Bearer ")).map(str::trim);
     let named = || KEY_HEADERS.iter().find_map(|name| headers.get(*name)?.to_str().ok());
-    bearer.or_else(named).filter(|key| !key.is_empty())
+    bearer.or_else(named).or_else(|| key_of_websocket(headers)).filter(|key| !key.is_empty())
+}
+
+/// Returns the key among the protocols of a websocket: a page in a browser can set no header of one.
+fn key_of_websocket(headers: &HeaderMap) -> Option<&str> {
+    let protocols = headers.get(SEC_WEBSOCKET_PROTOCOL)?.to_str().ok()?;
+    protocols.split(',').find_map(|protocol| protocol.trim().strip_prefix(KEY_PROTOCOL))
 }
 
 impl Service {
@@ -221,4 +236,26 @@ async fn key_principal(database: &Database, key: &str, hashed: &str) -> Result<P
     }
     let role = if row.role == Role::Admin.name() { Role::Admin } else { Role::Tenant };
     Ok(Principal { key: row.id, tenant: row.tenant, role, session: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    #[test]
+    fn a_key_is_a_header_or_a_protocol_of_a_websocket() {
+        for (name, value, expected) in [
+            ("authorization", "Bearer e2b_1", Some("e2b_1")),
+            ("x-api-key", "e2b_1", Some("e2b_1")),
+            ("sec-websocket-protocol", "workden, workden.key.e2b_1", Some("e2b_1")),
+            ("sec-websocket-protocol", "workden", None),
+            ("sec-websocket-protocol", "workden.key.", None),
+            ("authorization", "Basic e2b_1", None),
+        ] {
+            let headers = HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static(value))]);
+            assert_eq!(key_in(&headers), expected, "{name}: {value}");
+        }
+    }
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use axum::{Json, Router, routing::get};
 pub(crate) use deadlines::within_deadlines;
 pub(crate) use metrics::Metrics;
+pub(crate) use process::resident_bytes;
 pub(crate) use requests::{note_caller, request_id, stored_before_answered, with_request_id};
 pub(crate) use unread::told_of_unread_bodies;
 use utoipa::openapi::OpenApi;

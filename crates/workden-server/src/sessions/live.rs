@@ -255,7 +255,7 @@ impl Service {
 }
 
 /// Returns what a session was created with.
-fn requested(row: &SessionRow) -> Result<NewSession> {
+pub(crate) fn requested(row: &SessionRow) -> Result<NewSession> {
     serde_json::from_str(&row.spec)
         .map_err(|error| Error::new(ErrorKind::Io, "cannot read the record of the session").with_source(error))
 }

@@ -10,7 +10,7 @@ mod request;
 mod sweeper;
 mod view;
 
-pub(crate) use live::{LiveSession, SessionUse};
+pub(crate) use live::{LiveSession, SessionUse, requested};
 pub(crate) use request::{AtSessionEnd, ExistingName, NewSession, SessionPolicy};
 pub(crate) use sweeper::sweep;
 pub(crate) use view::SessionView;

@@ -25,6 +25,7 @@ use crate::{
     api_input::ApiQuery,
     clock::Moment,
     database::EventRow,
+    described_values::optional_whole,
     identity::TenantKey,
     service::{Answer, Service},
 };
@@ -55,7 +56,7 @@ pub(super) struct EventView {
 }
 
 impl EventView {
-    fn of(row: EventRow) -> Self {
+    pub(super) fn of(row: EventRow) -> Self {
         let data = serde_json::from_str(&row.data).unwrap_or_default();
         Self { session: row.session, seq: row.seq, at: row.at, kind: row.kind, actor: row.actor, data }
     }
@@ -68,21 +69,32 @@ pub(super) struct EventWindow {
     /// The number of the last event that you have.
     #[serde(default)]
     after: i64,
+    /// Only events before this number, and the newest of them first.
+    #[serde(default, deserialize_with = "optional_whole")]
+    before: Option<u64>,
     /// Events in the answer; 100 by default, at most 1000.
     limit: Option<i64>,
 }
 
 /// List the events of a session
+///
+/// Oldest first, or newest first with `before`.
 #[utoipa::path(get, operation_id = "list_events", path = "/v1/sessions/{id}/events", tag = "events",
     params(NamedSession, EventWindow),
-    responses((status = 200, description = "Oldest first", body = Vec<EventView>)))]
+    responses((status = 200, description = "In order of their numbers", body = Vec<EventView>)))]
 pub(super) async fn list(
     KnownSession { service, row, .. }: KnownSession,
     ApiQuery(window): ApiQuery<EventWindow>,
 ) -> Answer<Json<Vec<EventView>>> {
     service.events.settle().await?;
     let limit = window.limit.unwrap_or(100).clamp(1, PAGE);
-    let rows = service.database.events(&row.id, window.after, limit).await?;
+    let rows = match window.before {
+        None => service.database.events(&row.id, window.after, limit).await?,
+        Some(before) => {
+            let span = (window.after, i64::try_from(before).unwrap_or(i64::MAX));
+            service.database.newest_events(&row.id, span, limit).await?
+        }
+    };
     Ok(Json(rows.into_iter().map(EventView::of).collect()))
 }
 

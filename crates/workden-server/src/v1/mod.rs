@@ -1,19 +1,25 @@
 //! The API of workden, `/v1`: routes that translate, and their description as OpenAPI.
 
+mod activity;
 mod admin;
 mod approvals;
+mod audit;
+mod caller;
 mod commands;
 mod description;
 mod events;
 pub(crate) mod files;
 mod jobs;
+mod listening;
 mod mcp;
+mod policy;
 mod ports;
 mod processes;
 mod search;
 mod session;
 mod sessions;
 mod tools;
+mod usage;
 mod watch;
 mod wire;
 
@@ -44,6 +50,12 @@ pub(crate) fn routes() -> (Router<Arc<Service>>, utoipa::openapi::OpenApi) {
         .merge(mcp::routes())
         .merge(wire::routes())
         .merge(admin::routes())
+        .merge(caller::routes())
+        .merge(audit::routes())
+        .merge(activity::routes())
+        .merge(usage::routes())
+        .merge(policy::routes())
+        .merge(listening::routes())
         .split_for_parts();
     (router, with_refusals(description))
 }
