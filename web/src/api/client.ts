@@ -65,8 +65,8 @@ export async function post<T>(url: string, json: unknown = {}, signal?: AbortSig
   return (answer.status === 204 ? undefined : await answer.json()) as T;
 }
 
-export async function put<T>(url: string, json: unknown): Promise<T> {
-  const answer = await send(url, { method: "PUT", json });
+export async function put<T>(url: string, json?: unknown): Promise<T> {
+  const answer = await send(url, { method: "PUT", ...(json === undefined ? {} : { json }) });
   return (answer.status === 204 ? undefined : await answer.json()) as T;
 }
 
