@@ -129,6 +129,11 @@ pub struct TenantQuotas {
     pub lifetime_seconds: u64,
     /// Whether its sessions may have a network.
     pub network: bool,
+    /// Snapshots that it keeps.
+    #[serde(deserialize_with = "whole")]
+    pub max_snapshots: i64,
+    /// The largest snapshot, like `1G`.
+    pub snapshot_size: String,
 }
 
 impl Default for ServerConfig {
@@ -165,7 +170,31 @@ impl Default for ServerConfig {
 
 impl Default for TenantQuotas {
     fn default() -> Self {
-        Self { max_sessions: 1000, memory: None, cpus: None, lifetime_seconds: 30 * 24 * 3600, network: false }
+        Self {
+            max_sessions: 1000,
+            memory: None,
+            cpus: None,
+            lifetime_seconds: 30 * 24 * 3600,
+            network: false,
+            max_snapshots: 20,
+            snapshot_size: "1G".to_owned(),
+        }
+    }
+}
+
+impl TenantQuotas {
+    /// Checks that sizes are sizes.
+    ///
+    /// # Errors
+    ///
+    /// When one is not.
+    pub(crate) fn check(&self) -> Result<()> {
+        for (name, size) in [("memory", self.memory.as_deref()), ("snapshot_size", Some(self.snapshot_size.as_str()))] {
+            size.map(parse_size).transpose().map_err(|error| {
+                Error::new(ErrorKind::InvalidArgument, format!("invalid quota `{name}`: {}", error.sentence()))
+            })?;
+        }
+        Ok(())
     }
 }
 
@@ -196,6 +225,7 @@ impl ServerConfig {
                 .hint("listen on 127.0.0.1, or leave out `no_key`"));
         }
         self.limits.check()?;
+        self.quotas.check()?;
         if !self.runtimes.contains_key(&self.default_runtime) {
             let names: Vec<&str> = self.runtimes.keys().map(String::as_str).collect();
             return Err(invalid(format!("default runtime `{}` not found", self.default_runtime))
@@ -285,6 +315,7 @@ mod tests {
             ("[limits]\nbody_seconds = 0", "invalid `limits.body_seconds`"),
             ("[limits]\nheader_bytes = 1", "invalid `limits.header_bytes`"),
             ("[tls]\nkey = \"a\"", "missing field `certificate`"),
+            ("[quotas]\nsnapshot_size = \"big\"", "invalid quota `snapshot_size`: invalid size `big`"),
             ("default_runtime = \"x\"", "default runtime `x` not found"),
             ("[runtimes.base]\nsandbox = \"vm\"", "invalid runtime `base`: invalid sandbox `vm`"),
             ("[runtimes.base]\nmemory = \"lots\"", "invalid runtime `base`: invalid size `lots`"),

@@ -22,6 +22,7 @@ mod api_error;
 mod api_input;
 mod api_page;
 mod approvals;
+mod changes;
 mod clock;
 mod config;
 mod database;
@@ -37,6 +38,7 @@ mod sandboxd;
 mod server;
 mod service;
 mod sessions;
+mod snapshots;
 mod traces;
 mod v1;
 

@@ -206,6 +206,7 @@ pub(super) async fn put_tenant(
 ) -> Answer<StatusCode> {
     check_tenant(&id)?;
     settings.policy.rulesets()?;
+    settings.quotas.check()?;
     let row = TenantRow {
         id,
         quotas: serde_json::to_string(&settings.quotas).unwrap_or_default(),
