@@ -180,3 +180,59 @@ impl Database {
         row.execute(&self.pool).await.map(drop).map_err(&failed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn new(id: &str) -> SnapshotRow {
+        SnapshotRow {
+            id: id.to_owned(),
+            tenant: "ada".to_owned(),
+            session: "of".to_owned(),
+            name: "name".to_owned(),
+            runtime: "base".to_owned(),
+            state: SnapshotState::Unfinished,
+            size: 0,
+            created_at: Moment::now(),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_snapshot_goes_with_its_pieces_when_no_session_needs_it() {
+        let state = tempfile::tempdir().unwrap();
+        let database = Database::in_directory(state.path()).await.unwrap();
+        let now = Moment::now();
+        let unneeded = async || database.unneeded_snapshots(now).await.unwrap();
+        for id in ["a", "b", "c"] {
+            database.add_snapshot(&new(id), 3).await.unwrap();
+            for number in 0..(BATCH + 3) {
+                database.add_snapshot_piece(id, number, b"piece").await.unwrap();
+            }
+        }
+        assert_eq!(database.add_snapshot(&new("d"), 3).await.unwrap_err().kind(), ErrorKind::Busy);
+        assert!(database.listed_snapshot("ada", "name").await.unwrap().is_none() && unneeded().await.is_empty());
+        database.finish_snapshot("a", SnapshotState::Ready, 175).await.unwrap();
+        database.finish_snapshot("b", SnapshotState::Hidden, 175).await.unwrap();
+        assert_eq!(database.listed_snapshot("ada", "name").await.unwrap().unwrap().size, 175);
+        assert!(database.listed_snapshot("ben", "a").await.unwrap().is_none());
+        assert!(!database.hide_snapshot(Some("ben"), "a").await.unwrap());
+        assert!(database.hide_snapshot(Some("ada"), "a").await.unwrap());
+        // A session started from one of them.
+        let insert = "INSERT INTO sessions (id, tenant, name, runtime, state, spec, labels, created_at, used_at, idle_ms, \
+                      ends_at, place, started_from, claimed_until) \
+                      VALUES ('s', 'ada', 's', '', 'running', '', '', 0, 0, 0, 0, '', 'a', 0)";
+        sqlx::query(insert).execute(&database.pool).await.unwrap();
+        assert_eq!(unneeded().await, ["b"]);
+        // What a process that died was copying goes after a while.
+        assert_eq!(database.unneeded_snapshots(Moment(now.0 + 2 * COPYING)).await.unwrap(), ["b", "c"]);
+        database.remove_session("s").await.unwrap();
+        assert_eq!(unneeded().await, ["a", "b"]);
+        for id in unneeded().await {
+            database.remove_snapshot(&id).await.unwrap();
+            assert!(database.snapshot_piece(&id, 0).await.unwrap().is_none());
+            assert!(database.snapshot(&id).await.unwrap().is_none());
+        }
+        assert!(database.snapshot_piece("c", 0).await.unwrap().is_some());
+    }
+}

@@ -130,7 +130,7 @@ mod tests {
         let are_of_changes = |text: &str, code| {
             let mut complaints = Complaints::default();
             complaints.add(text.as_bytes());
-            complaints.are_of_changes(Ended::Exited { code })
+            complaints.are_of_changes(Ended::Exited(code))
         };
         assert!(are_of_changes("", 0) && are_of_changes("tar: removed leading `/'", 0));
         assert!(are_of_changes("tar: ./a: file changed as we read it\n", 1));
