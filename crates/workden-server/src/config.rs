@@ -40,8 +40,6 @@ pub struct ServerConfig {
     pub no_key: bool,
     /// The tenant of keys and calls that name none.
     pub default_tenant: String,
-    /// Requests of a tenant in a second; 0 is no limit.
-    pub requests_per_second: u32,
     /// How long a session may be idle, unless it says otherwise; 0 is no limit.
     pub idle_seconds: u64,
     /// How long a session may live, unless it says otherwise.
@@ -129,6 +127,9 @@ pub struct TenantQuotas {
     pub lifetime_seconds: u64,
     /// Whether its sessions may have a network.
     pub network: bool,
+    /// Requests in a second; 0 is no limit.
+    #[serde(deserialize_with = "whole")]
+    pub requests_per_second: u32,
     /// Snapshots that it keeps.
     #[serde(deserialize_with = "whole")]
     pub max_snapshots: i64,
@@ -155,7 +156,6 @@ impl Default for ServerConfig {
             domain: "localhost".to_owned(),
             no_key: false,
             default_tenant: "default".to_owned(),
-            requests_per_second: 0,
             idle_seconds: 3600,
             lifetime_seconds: 24 * 3600,
             workspace_ttl_seconds: 0,
@@ -176,6 +176,7 @@ impl Default for TenantQuotas {
             cpus: None,
             lifetime_seconds: 30 * 24 * 3600,
             network: false,
+            requests_per_second: 0,
             max_snapshots: 20,
             snapshot_size: "1G".to_owned(),
         }

@@ -214,6 +214,7 @@ pub(super) async fn put_tenant(
         created_at: Moment::now(),
     };
     service.database.put_tenant(&row).await?;
+    service.rates.renew(std::time::Instant::now());
     service.recorder("", &row.id, &principal).tell("tenant_set", &settings);
     Ok(StatusCode::NO_CONTENT)
 }
