@@ -40,8 +40,6 @@ pub struct ServerConfig {
     pub no_key: bool,
     /// The tenant of keys and calls that name none.
     pub default_tenant: String,
-    /// Requests of a tenant in a second; 0 is no limit.
-    pub requests_per_second: u32,
     /// How long a session may be idle, unless it says otherwise; 0 is no limit.
     pub idle_seconds: u64,
     /// How long a session may live, unless it says otherwise.
@@ -129,6 +127,14 @@ pub struct TenantQuotas {
     pub lifetime_seconds: u64,
     /// Whether its sessions may have a network.
     pub network: bool,
+    /// Requests in a second; 0 is no limit.
+    #[serde(deserialize_with = "whole")]
+    pub requests_per_second: u32,
+    /// Snapshots that it keeps.
+    #[serde(deserialize_with = "whole")]
+    pub max_snapshots: i64,
+    /// The largest snapshot, like `1G`.
+    pub snapshot_size: String,
 }
 
 impl Default for ServerConfig {
@@ -150,7 +156,6 @@ impl Default for ServerConfig {
             domain: "localhost".to_owned(),
             no_key: false,
             default_tenant: "default".to_owned(),
-            requests_per_second: 0,
             idle_seconds: 3600,
             lifetime_seconds: 24 * 3600,
             workspace_ttl_seconds: 0,
@@ -165,7 +170,32 @@ impl Default for ServerConfig {
 
 impl Default for TenantQuotas {
     fn default() -> Self {
-        Self { max_sessions: 1000, memory: None, cpus: None, lifetime_seconds: 30 * 24 * 3600, network: false }
+        Self {
+            max_sessions: 1000,
+            memory: None,
+            cpus: None,
+            lifetime_seconds: 30 * 24 * 3600,
+            network: false,
+            requests_per_second: 0,
+            max_snapshots: 20,
+            snapshot_size: "1G".to_owned(),
+        }
+    }
+}
+
+impl TenantQuotas {
+    /// Checks that sizes are sizes.
+    ///
+    /// # Errors
+    ///
+    /// When one is not.
+    pub(crate) fn check(&self) -> Result<()> {
+        for (name, size) in [("memory", self.memory.as_deref()), ("snapshot_size", Some(self.snapshot_size.as_str()))] {
+            size.map(parse_size).transpose().map_err(|error| {
+                Error::new(ErrorKind::InvalidArgument, format!("invalid quota `{name}`: {}", error.sentence()))
+            })?;
+        }
+        Ok(())
     }
 }
 
@@ -196,6 +226,7 @@ impl ServerConfig {
                 .hint("listen on 127.0.0.1, or leave out `no_key`"));
         }
         self.limits.check()?;
+        self.quotas.check()?;
         if !self.runtimes.contains_key(&self.default_runtime) {
             let names: Vec<&str> = self.runtimes.keys().map(String::as_str).collect();
             return Err(invalid(format!("default runtime `{}` not found", self.default_runtime))
@@ -285,6 +316,7 @@ mod tests {
             ("[limits]\nbody_seconds = 0", "invalid `limits.body_seconds`"),
             ("[limits]\nheader_bytes = 1", "invalid `limits.header_bytes`"),
             ("[tls]\nkey = \"a\"", "missing field `certificate`"),
+            ("[quotas]\nsnapshot_size = \"big\"", "invalid quota `snapshot_size`: invalid size `big`"),
             ("default_runtime = \"x\"", "default runtime `x` not found"),
             ("[runtimes.base]\nsandbox = \"vm\"", "invalid runtime `base`: invalid sandbox `vm`"),
             ("[runtimes.base]\nmemory = \"lots\"", "invalid runtime `base`: invalid size `lots`"),

@@ -4,10 +4,11 @@ use std::{
     collections::HashMap,
     path::Path,
     sync::{Arc, Mutex, PoisonError, RwLock},
+    time::Instant,
 };
 
 use tokio_util::task::TaskTracker;
-use workden::{HostEnvironment, Result, UserSessions};
+use workden::{HostEnvironment, KeeperProgram, Result, UserSessions};
 
 use crate::{
     ServerConfig,
@@ -31,7 +32,7 @@ pub(crate) struct Service {
     pub(crate) database: Database,
     pub(crate) secret: ServiceSecret,
     pub(crate) trusted: TrustedKeys,
-    rates: RwLock<Arc<Rates>>,
+    pub(crate) rates: Rates,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) traces: Traces,
     /// The id of this process as a writer of events.
@@ -75,13 +76,12 @@ impl Service {
         let tasks = TaskTracker::new();
         tasks.spawn(Arc::clone(&events).write_to(database.clone(), EventWriter::new(writer.clone())));
         Ok(Arc::new(Self {
-            rates: RwLock::new(Arc::new(Rates::per_second(config.requests_per_second))),
+            rates: Rates::default(),
             metrics,
             traces,
             writer,
             approvals: Arc::new(ApprovalDesk::new(database.clone(), &config)),
-            // Who commits in a session is not the operator.
-            sandboxes: UserSessions::at(&state, HostEnvironment::from_process().without_git_identity()),
+            sandboxes: UserSessions::at(&state, host_environment()),
             config: RwLock::new(Arc::new(config)),
             database,
             place,
@@ -101,20 +101,12 @@ impl Service {
         Arc::clone(&self.config.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the rates of tenants.
-    pub(crate) fn rates(&self) -> Arc<Rates> {
-        Arc::clone(&self.rates.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// Uses another configuration from now on. The address and the database stay.
     pub(crate) fn reload(&self, config: ServerConfig) -> Result<()> {
         config.check()?;
-        if config.requests_per_second != self.config().requests_per_second {
-            let rates = Arc::new(Rates::per_second(config.requests_per_second));
-            *self.rates.write().unwrap_or_else(PoisonError::into_inner) = rates;
-        }
         self.approvals.wait_for(config.approval_time());
         *self.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+        self.rates.renew(Instant::now());
         Ok(())
     }
 
@@ -162,6 +154,11 @@ impl Service {
     pub(crate) fn drop_live(&self, id: &str) -> Option<Arc<LiveSession>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner).remove(id)
     }
+}
+
+/// Who commits in a session is not the operator, and a service has many keepers.
+fn host_environment() -> HostEnvironment {
+    KeeperProgram::prefer_small(HostEnvironment::from_process().without_git_identity())
 }
 
 /// Returns the id of a directory, which its first process writes.

@@ -176,7 +176,7 @@ def shapes(client, key):
     for body in [b"{", b"[]", b'{"templateID": 1}', b'{"templateID": "base", "timeout": -1}', b"{}"]:
         answer = client.post(f"{URL}/sandboxes", headers={**key, "Content-Type": "application/json"}, content=body)
         assert answer.status_code == 400 and answer.json()["code"] == 400, answer.text
-    for path in ["/v3/templates", "/volumes", "/secrets", "/snapshots"]:
+    for path in ["/v3/templates", "/volumes", "/secrets"]:
         answer = client.get(URL + path, headers=key)
         assert answer.status_code == 501 and answer.json()["code"] == 501, answer.text
     for query in ["limit=x", "metadata=%25FF", "startedAfter=now"]:
@@ -204,6 +204,63 @@ def policies(client):
     assert list(frames(answer.content))[-1][1]["error"]["code"] == "permission_denied", answer.content
     events = client.get(f"{URL}/v1/sessions/{sandbox}/events", headers=admin).json()
     assert f"session:{sandbox}" in json.dumps(events) and "touch" in json.dumps(events), events
+
+
+def copies(client, sandbox, token, key):
+    """A snapshot is its tenant's, a hostile sandbox can only spoil its own, and neither quotas nor walls are passed."""
+    mine, stranger = key, tenant_key(client, "ben")
+
+    def take(body=None):
+        return client.post(f"{URL}/sandboxes/{sandbox}/snapshots", headers=mine, json=body or {})
+
+    def started(template, headers):
+        return client.post(f"{URL}/v2/sandboxes", headers=headers, json={"templateID": template, "timeout": 600})
+
+    def limit(**quotas):
+        body = {"quotas": quotas, "policy": {}}
+        answer = client.put(f"{URL}/v1/tenants/ada", headers={"Authorization": f"Bearer {ADMIN}"}, json=body)
+        assert answer.status_code == 204, answer.text
+
+    taken = take({"name": "mine"})
+    assert taken.status_code == 201, taken.text
+    snapshot = taken.json()["snapshotID"]
+    for template in [snapshot, "mine"]:
+        assert started(template, stranger).status_code == 404
+    assert client.delete(f"{URL}/templates/{snapshot}", headers=stranger).status_code == 404
+    assert client.get(f"{URL}/snapshots", headers=stranger).json() == []
+    for path, body in [("snapshots", {}), ("fork", {"count": 1})]:
+        answer = client.post(f"{URL}/sandboxes/{sandbox}/{path}", headers=stranger, json=body)
+        assert answer.status_code == 404, answer.text
+        answer = client.post(f"{URL}/sandboxes/{sandbox}/{path}", headers={"X-API-KEY": token}, json=body)
+        assert answer.status_code in (401, 403), answer.text
+    for count in [0, 21, -1, "x", 1.5]:
+        answer = client.post(f"{URL}/sandboxes/{sandbox}/fork", headers=mine, json={"count": count})
+        assert answer.status_code == 400, answer.text
+    # A `tar` of the sandbox's own is not run for the snapshot, nor does its archive lead out of the next sandbox.
+    plant = "mkdir -p bin && printf '#!/bin/sh\necho no archive' > bin/tar && chmod 755 bin/tar && ln -s /etc/passwd stolen && ln -s / root"
+    assert run(client, sandbox, token, "sh", "-c", plant).status_code == 200
+    taken = take()
+    assert taken.status_code == 201, taken.text
+    answer = started(taken.json()["snapshotID"], mine)
+    assert answer.status_code == 201, answer.text
+    copy = answer.json()
+    answer = run(client, copy["sandboxID"], copy["envdAccessToken"], "sh", "-c", "readlink stolen; test -x bin/tar && echo kept")
+    for text in [b"/etc/passwd\n", b"kept\n"]:
+        assert base64.b64encode(text) in answer.content, answer.content
+    client.delete(f"{URL}/sandboxes/{copy['sandboxID']}", headers=mine)
+    # Quotas are those of the tenant, and what was not finished does not count.
+    limit(snapshot_size="64K")
+    assert run(client, sandbox, token, "sh", "-c", "head -c 3000000 /dev/zero > zeros").status_code == 200
+    for _ in range(3):
+        answer = take()
+        assert answer.status_code == 413, answer.text
+    assert len(client.get(f"{URL}/snapshots", headers=mine).json()) == 2
+    limit(max_snapshots=2)
+    answer = take()
+    assert answer.status_code in (429, 503) and "snapshots" in answer.json()["message"], answer.text
+    limit()
+    for item in client.get(f"{URL}/snapshots", headers=mine).json():
+        assert client.delete(f"{URL}/templates/{item['snapshotID']}", headers=mine).status_code == 204
 
 
 def deserters(client, sandbox, token):
@@ -247,6 +304,7 @@ def main():
                 (messages, (sandbox, token)),
                 (shapes, (key,)),
                 (policies, ()),
+                (copies, (sandbox, token, key)),
                 (deserters, (sandbox, token)),
             ]:
                 part(client, *more)

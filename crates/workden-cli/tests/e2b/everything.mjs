@@ -81,6 +81,23 @@ async function repositories(sandbox) {
   assert((await sandbox.git.status('repo')).isClean)
 }
 
+async function copies(sandbox) {
+  await sandbox.files.write('copied', 'one')
+  const { snapshotId } = await sandbox.createSnapshot()
+  const forks = await sandbox.fork({ count: 2, timeoutMs: 300_000 })
+  assert(forks.every((fork) => fork instanceof Sandbox), String(forks))
+  await forks[0].files.write('copied', 'two')
+  assert.equal(await forks[1].files.read('copied'), 'one')
+  const again = await Sandbox.create(snapshotId, { timeoutMs: 300_000 })
+  assert.equal(await again.files.read('copied'), 'one')
+  for (const one of [...forks, again]) {
+    assert(await one.kill())
+  }
+  const listed = await Sandbox.listSnapshots({ sandboxId: sandbox.sandboxId }).nextItems()
+  assert.deepEqual(listed.map((item) => item.snapshotId), [snapshotId])
+  assert(await Sandbox.deleteSnapshot(snapshotId))
+}
+
 async function pauses(sandbox) {
   await sandbox.files.write('kept', 'kept')
   await sandbox.pause()
@@ -95,7 +112,7 @@ const done = []
 try {
   const sandbox = await sandboxes()
   done.push('sandboxes')
-  for (const part of [files, commands, terminals, repositories, pauses]) {
+  for (const part of [files, commands, terminals, repositories, copies, pauses]) {
     await part(sandbox)
     done.push(part.name)
   }

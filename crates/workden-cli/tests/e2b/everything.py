@@ -70,7 +70,6 @@ def sandboxes():
     fails(SandboxException, lambda: other.commands.run("true"))
     fails(SandboxException, lambda: Sandbox.create(template="missing"))
     fails(SandboxException, lambda: Sandbox.create(network={"deny_out": ["0.0.0.0/0"]}))
-    fails(SandboxException, sandbox.create_snapshot)
     return sandbox
 
 
@@ -293,6 +292,50 @@ async def followed(sandbox_id):
     await handle.stop()
 
 
+def copies(sandbox):
+    """Snapshots and forks have the files of a sandbox with their modes, links and times, and go on by themselves."""
+    sandbox.files.write("copied/a.txt", "one")
+    sandbox.commands.run("cd copied && chmod 751 a.txt && ln -s a.txt link && ln a.txt hard && mkfifo pipe && touch -d @99 a.txt")
+    sandbox.commands.run("head -c 5000000 /dev/urandom > copied/large && mkdir copied/empty && printf x > 'copied/\tü'")
+    look = "cd copied && stat -c '%n %a %s %h %F %Y' * && readlink link && sha256sum large"
+    before = sandbox.commands.run(look).stdout
+    taken = sandbox.create_snapshot("base-files")
+    assert taken.names == ["base-files"], taken
+    sandbox.files.write("copied/a.txt", "two")
+    unnamed = sandbox.create_snapshot()
+    assert unnamed.names == [] and unnamed.snapshot_id != taken.snapshot_id, unnamed
+    listed = Sandbox.list_snapshots(sandbox_id=sandbox.sandbox_id, limit=1)
+    found = []
+    while listed.has_next:
+        found += listed.next_items()
+    assert {item.snapshot_id for item in found} == {taken.snapshot_id, unnamed.snapshot_id}, found
+    assert [item.snapshot_id for item in Sandbox.list_snapshots(name="base-files").next_items()] == [taken.snapshot_id]
+    for template in [taken.snapshot_id, "base-files"]:
+        again = Sandbox.create(template, timeout=600)
+        assert again.commands.run(look).stdout == before
+        again.files.write("copied/a.txt", "three")
+        assert again.kill()
+    assert sandbox.files.read("copied/a.txt") == "two"
+    forks = sandbox.fork(timeout=600, count=3)
+    for fork in forks:
+        assert fork.files.read("copied/a.txt") == "two"
+        assert fork.get_info().metadata == sandbox.get_info().metadata
+        assert fork.commands.run("echo $GREETING").stdout == "hello\n"
+    forks[0].files.write("copied/a.txt", "four")
+    assert forks[1].files.read("copied/a.txt") == sandbox.files.read("copied/a.txt") == "two"
+    # A fork is paused and resumed as it is, not as it started.
+    forks[0].pause()
+    assert Sandbox.connect(forks[0].sandbox_id).files.read("copied/a.txt") == "four"
+    assert all(fork.kill() for fork in forks)
+    assert Sandbox.delete_snapshot(taken.snapshot_id) and not Sandbox.delete_snapshot(taken.snapshot_id)
+    fails(SandboxException, lambda: Sandbox.create("base-files"))
+    assert Sandbox.create(unnamed.snapshot_id).kill()
+    assert Sandbox.delete_snapshot(unnamed.snapshot_id) and not Sandbox.delete_snapshot("base")
+    assert not Sandbox.list_snapshots().next_items()
+    fails(SandboxException, lambda: sandbox.create_snapshot("base"))
+    fails(SandboxException, lambda: sandbox.create_snapshot("odd name"))
+
+
 def fetched(sandbox, port, headers=()):
     request = urllib.request.Request(os.environ["E2B_API_URL"], headers={"Host": sandbox.get_host(port), **dict(headers)})
     return urllib.request.urlopen(request, timeout=PATIENCE).read().decode()
@@ -327,7 +370,7 @@ def main():
         for part in [endings, concurrency]:
             part()
             done.append(part.__name__)
-        for part in [files, watches, ports, signatures, commands, processes, terminals, repositories, pauses]:
+        for part in [files, watches, copies, ports, signatures, commands, processes, terminals, repositories, pauses]:
             part(sandbox)
             done.append(part.__name__)
     finally:

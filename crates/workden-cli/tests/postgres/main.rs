@@ -12,6 +12,8 @@ mod several;
 mod approvals;
 #[path = "../service/audit.rs"]
 mod audit;
+#[path = "../service/changes.rs"]
+mod changes;
 #[path = "../service/files.rs"]
 mod files;
 #[path = "../service/keys.rs"]

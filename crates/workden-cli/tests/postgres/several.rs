@@ -20,6 +20,17 @@ fn two() -> (TempDir, Served, Served) {
     (state, one, two)
 }
 
+/// Starts two services with one database and a directory each, as on two machines.
+fn apart() -> ([TempDir; 2], Served, Served) {
+    let (here, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let one = Served::start(here.path(), &[]);
+    let url = database::arguments(here.path());
+    let mut program = Command::new(env!("CARGO_BIN_EXE_workden"));
+    program.args(["serve", "--listen", "127.0.0.1:0", "--state"]).arg(elsewhere.path()).args(url);
+    let two = Served::run(&mut program);
+    ([here, elsewhere], one, two)
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn events_of_two_services_are_numbered_without_gaps_and_followed_in_order() {
     const EACH: usize = 60;
@@ -157,12 +168,7 @@ async fn while_one_of_two_services_is_killed_nothing_is_done_twice_and_nothing_i
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_on_another_machine_is_not_started_again_without_its_files() {
-    let (here, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let one = Served::start(here.path(), &[]);
-    let url = database::arguments(here.path());
-    let mut program = Command::new(env!("CARGO_BIN_EXE_workden"));
-    program.args(["serve", "--listen", "127.0.0.1:0", "--state"]).arg(elsewhere.path()).args(url);
-    let two = Served::run(&mut program);
+    let ([here, _], one, two) = apart();
     let (first, second) = (one.admin(), two.with_key(&one.key));
     let (session, _) = first.session(json!({})).await;
     first.put(&session, "note", "x").await;
@@ -176,4 +182,29 @@ async fn a_session_on_another_machine_is_not_started_again_without_its_files() {
     assert_eq!(second.delete(&session).await, StatusCode::NO_CONTENT);
     until("its end", || async { first.get(&session).await.0 == StatusCode::NOT_FOUND }).await;
     assert_eq!(std::fs::read_dir(here.path().join("workspaces")).unwrap().count(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snapshot_starts_a_session_on_another_machine() {
+    let (_states, one, two) = apart();
+    let (first, second) = (one.admin(), two.with_key(&one.key));
+    let sandbox = async |caller: &Caller<'_>, template: &str| {
+        let (status, made) = caller.post("/v2/sandboxes", json!({ "templateID": template })).await;
+        assert_eq!(status, StatusCode::CREATED, "{made}");
+        text(&made["sandboxID"])
+    };
+    let source = sandbox(&first, "base").await;
+    let made =
+        first.run(&format!("/v1/sessions/{source}"), "head -c 5000000 /dev/urandom > large && sha256sum large").await;
+    let (status, snapshot) = first.post(&format!("/sandboxes/{source}/snapshots"), json!({})).await;
+    assert_eq!(status, StatusCode::CREATED, "{snapshot}");
+    assert_eq!(first.delete(&format!("/v1/sessions/{source}")).await, StatusCode::NO_CONTENT);
+    let copies = (0..4).map(|_| sandbox(&second, snapshot["snapshotID"].as_str().unwrap()));
+    for copy in join_all(copies).await {
+        let copy = format!("/v1/sessions/{copy}");
+        assert_eq!(second.run(&copy, "sha256sum large").await, made);
+        assert_eq!(second.get(&format!("{copy}/changes")).await.1, json!({ "changes": [], "truncated": false }));
+        assert_eq!(second.delete(&copy).await, StatusCode::NO_CONTENT);
+    }
+    assert_eq!(second.delete(&format!("/templates/{}", text(&snapshot["snapshotID"]))).await, StatusCode::NO_CONTENT);
 }

@@ -4,6 +4,7 @@
 
 mod approvals;
 mod audit;
+mod changes;
 mod database;
 mod documented;
 mod faults;

@@ -26,7 +26,8 @@ async fn hup_reads_runtimes_limits_and_rates_again_and_sessions_go_on() {
     let told = |part: &'static str| served.log().iter().any(|line| line.contains(part));
     until("the refusal", || async { told("the previous configuration stays in use") }).await;
     assert!(told("unknown field `port`"));
-    std::fs::write(&config, format!("requests_per_second = 5\n{base}[runtimes.more]\nmemory = \"64M\"\n")).unwrap();
+    std::fs::write(&config, format!("{base}[runtimes.more]\nmemory = \"64M\"\n[quotas]\nrequests_per_second = 5\n"))
+        .unwrap();
     served.signal("HUP");
     until("the new one", || async { told("read the configuration again") }).await;
     admin.session(json!({ "runtime": "more" })).await;

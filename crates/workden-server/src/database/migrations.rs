@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use sqlx::Row;
+use sqlx::{AssertSqlSafe, Row};
 use workden::{Error, ErrorKind, Result};
 
 use super::{Database, failed};
@@ -40,6 +40,20 @@ const STEPS: &[Step] = &[
         name: "ended port links",
         statements: &["CREATE TABLE ended_links (session TEXT NOT NULL, port BIGINT NOT NULL, times BIGINT NOT NULL, \
              PRIMARY KEY (session, port))"],
+    },
+    // Copies of the files of sessions, in pieces, and from which one a session started.
+    Step {
+        name: "snapshots",
+        statements: &[
+            "CREATE TABLE snapshots (id TEXT PRIMARY KEY, tenant TEXT NOT NULL, session TEXT NOT NULL, \
+             name TEXT NOT NULL, runtime TEXT NOT NULL, state TEXT NOT NULL, size BIGINT NOT NULL, \
+             created_at BIGINT NOT NULL)",
+            "CREATE INDEX snapshots_by_tenant ON snapshots (tenant, name)",
+            "CREATE TABLE snapshot_pieces (snapshot TEXT NOT NULL, number BIGINT NOT NULL, bytes BLOB NOT NULL, \
+             PRIMARY KEY (snapshot, number))",
+            "ALTER TABLE sessions ADD COLUMN started_from TEXT NOT NULL DEFAULT ''",
+            "CREATE INDEX sessions_by_start ON sessions (started_from)",
+        ],
     },
     // The audit of all tenants is read by time.
     Step { name: "events by time", statements: &["CREATE INDEX events_by_time ON events (at)"] },
@@ -99,7 +113,10 @@ pub(super) async fn run(database: &Database, changes: Changes) -> Result<Vec<&'s
     let due = || STEPS.iter().filter(|step| !done.contains(step.name));
     for step in due() {
         for statement in step.statements {
-            sqlx::query(*statement).execute(&mut *transaction).await.map_err(&failed)?;
+            sqlx::query(in_dialect(statement, database.is_postgres))
+                .execute(&mut *transaction)
+                .await
+                .map_err(&failed)?;
         }
         let insert = sqlx::query("INSERT INTO migrations (name, at) VALUES ($1, $2)");
         insert.bind(step.name).bind(Moment::now().0).execute(&mut *transaction).await.map_err(&failed)?;
@@ -110,4 +127,9 @@ pub(super) async fn run(database: &Database, changes: Changes) -> Result<Vec<&'s
     }
     .map_err(&failed)?;
     Ok(due().map(|step| step.name).collect())
+}
+
+/// The two dialects name bytes differently.
+fn in_dialect(statement: &'static str, is_postgres: bool) -> AssertSqlSafe<String> {
+    AssertSqlSafe(if is_postgres { statement.replace(" BLOB ", " BYTEA ") } else { statement.to_owned() })
 }

@@ -9,6 +9,7 @@ mod keys;
 mod migrations;
 mod ports;
 mod sessions;
+mod snapshots;
 mod tenants;
 
 use std::{path::Path, sync::Once, time::Duration};
@@ -18,6 +19,7 @@ pub(crate) use events::{EventRow, EventWriter, NewEvent};
 pub(crate) use keys::KeyRow;
 use migrations::Changes;
 pub(crate) use sessions::{SessionQuery, SessionRow};
+pub(crate) use snapshots::{SnapshotQuery, SnapshotRow, SnapshotState};
 use sqlx::{AnyPool, any::AnyPoolOptions};
 pub(crate) use tenants::TenantRow;
 use workden::{Error, ErrorKind, Result};

@@ -30,6 +30,8 @@ pub(crate) struct SessionRow {
     pub(crate) kept_until: Option<Moment>,
     /// Which directory of a service has its files; empty if they are in its sandbox, which is reached from everywhere.
     pub(crate) place: String,
+    /// The snapshot with the files that it started with; empty if it started with none.
+    pub(crate) started_from: String,
 }
 
 /// Which sessions to list.
@@ -46,7 +48,7 @@ pub(crate) struct SessionQuery {
 }
 
 const COLUMNS: &str = "id, tenant, name, runtime, state, spec, labels, created_at, used_at, idle_ms, ends_at, kept_until, \
-                       place";
+                       place, started_from";
 
 /// What stands in `kept_until` for files that stay until their session is deleted.
 const FOR_EVER: Moment = Moment(0);
@@ -68,6 +70,7 @@ fn session(row: &AnyRow) -> sqlx::Result<SessionRow> {
         ends_at: Moment(row.try_get("ends_at")?),
         kept_until: Some(Moment(row.try_get("kept_until")?)).filter(|until| *until != FOR_EVER),
         place: row.try_get("place")?,
+        started_from: row.try_get("started_from")?,
     })
 }
 
@@ -77,11 +80,13 @@ impl Database {
         // One statement counts and inserts. SQLite has one writer; in Postgres two processes may exceed the limit by
         // one each, which a quota can bear and a lock on the tenant would cost every creation.
         let insert = "INSERT INTO sessions (id, tenant, name, runtime, state, spec, labels, created_at, used_at, \
-                      idle_ms, ends_at, place, claimed_until) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10, $12, 0 \
+                      idle_ms, ends_at, place, started_from, claimed_until) \
+                      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10, $12, $13, 0 \
                       WHERE (SELECT COUNT(*) FROM sessions WHERE tenant = $2 AND state = 'running') < $11";
         let insert = sqlx::query(insert).bind(&new.id).bind(&new.tenant).bind(&new.name).bind(&new.runtime);
         let insert = insert.bind(&new.state).bind(&new.spec).bind(&new.labels).bind(new.created_at.0);
         let insert = insert.bind(new.idle_ms).bind(new.ends_at.0).bind(most).bind(&new.place);
+        let insert = insert.bind(&new.started_from);
         match insert.execute(&self.pool).await {
             Ok(done) if done.rows_affected() == 0 => {
                 Err(Error::new(ErrorKind::Busy, format!("the limit of {most} sessions is reached"))
@@ -146,6 +151,12 @@ impl Database {
     pub(crate) async fn set_session_end(&self, id: &str, ends_at: Moment) -> Result<()> {
         let update = sqlx::query("UPDATE sessions SET ends_at = $1 WHERE id = $2").bind(ends_at.0).bind(id);
         update.execute(&self.pool).await.map(drop).map_err(failed("cannot set the end of the session"))
+    }
+
+    /// Sets with which snapshot the files of a session are compared.
+    pub(crate) async fn set_session_start(&self, id: &str, snapshot: &str) -> Result<()> {
+        let update = sqlx::query("UPDATE sessions SET started_from = $1 WHERE id = $2").bind(snapshot).bind(id);
+        update.execute(&self.pool).await.map(drop).map_err(failed("cannot set the start of the session"))
     }
 
     /// Records that the sandbox of a session has started: its time counts from now on. Returns whether the session runs.

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     clock::Moment,
-    database::SessionQuery,
+    database::{SessionQuery, SnapshotRow},
     identity::Principal,
     ports::ALL_PORTS,
     service::Service,
@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// How long a sandbox lives if its creator does not say, in seconds: the default of the SDKs.
-const LIFETIME: u64 = 300;
+pub(super) const LIFETIME: u64 = 300;
 /// The templates that every client knows: of sandboxes, and of those with a code interpreter.
 const KNOWN: [&str; 2] = ["base", "code-interpreter-v1"];
 /// Where a sandbox's files are, and commands start.
@@ -99,22 +99,31 @@ impl NewSandbox {
         }
     }
 
-    fn session(self, service: &Service, once: Option<&str>) -> Result<NewSession, E2bFailure> {
+    /// Returns the session to create, and the snapshot that it starts from: a template is a runtime or a snapshot.
+    async fn session(
+        self,
+        service: &Service,
+        principal: &Principal,
+        once: Option<&str>,
+    ) -> Result<(NewSession, Option<SnapshotRow>), E2bFailure> {
         self.check()?;
         let config = service.config();
-        let runtime = match config.runtimes.contains_key(&self.template_id) {
-            true => self.template_id,
-            false if KNOWN.contains(&self.template_id.as_str()) => config.default_runtime.clone(),
-            false => {
-                let message = format!("template '{}' not found", self.template_id.escape_debug());
-                return Err(E2bFailure::new(StatusCode::NOT_FOUND, message));
-            }
+        let (runtime, start) = match config.runtimes.contains_key(&self.template_id) {
+            true => (self.template_id, None),
+            false if KNOWN.contains(&self.template_id.as_str()) => (config.default_runtime.clone(), None),
+            false => match service.database.listed_snapshot(&principal.tenant, &self.template_id).await? {
+                Some(snapshot) => (snapshot.runtime.clone(), Some(snapshot)),
+                None => {
+                    let message = format!("template '{}' not found", self.template_id.escape_debug());
+                    return Err(E2bFailure::new(StatusCode::NOT_FOUND, message));
+                }
+            },
         };
         let (name, if_exists) = match once {
             Some(key) => (Some(name_of(key)?), ExistingName::Attach),
             None => (None, ExistingName::Refuse),
         };
-        Ok(NewSession {
+        let new = NewSession {
             name,
             if_exists,
             runtime: Some(runtime),
@@ -127,7 +136,8 @@ impl NewSandbox {
             at_end: if self.auto_pause == Some(true) { AtSessionEnd::Pause } else { AtSessionEnd::Delete },
             network: (self.allow_internet_access == Some(false)).then(|| "none".to_owned()),
             ..NewSession::default()
-        })
+        };
+        Ok((new, start))
     }
 }
 
@@ -157,8 +167,8 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Json<OpenedSandbox>), E2bFailure> {
     let once = headers.get("idempotency-key").and_then(|key| key.to_str().ok());
     let are_ports_public = new.network.as_ref().is_none_or(|network| network.allow_public_traffic != Some(false));
-    let new = new.session(&service, once)?;
-    let (row, creation) = service.create_session(&principal, new).await?;
+    let (new, start) = new.session(&service, &principal, once).await?;
+    let (row, creation) = service.create_session_from(&principal, new, start).await?;
     // Clients expect that everyone may reach its servers, by names that cannot be guessed.
     if creation == Creation::Created && are_ports_public {
         service.database.publish_port(&row.id, ALL_PORTS).await?;

@@ -17,6 +17,7 @@ mod lifetime;
 mod process;
 mod selection;
 mod signature;
+mod snapshots;
 mod target;
 mod views;
 mod watch;
@@ -50,14 +51,14 @@ pub(crate) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
         .route("/sandboxes/{id}/timeout", post(lifetime::set_timeout))
         .route("/sandboxes/{id}/pause", post(lifetime::pause))
         .route("/sandboxes/{id}/metrics", get(control::metrics))
-        .route("/templates/{id}", delete(not_offered));
+        .route("/sandboxes/{id}/snapshots", post(snapshots::take))
+        .route("/sandboxes/{id}/fork", post(snapshots::fork))
+        .route("/snapshots", get(snapshots::list))
+        .route("/templates/{id}", delete(snapshots::delete));
     // Named, so that they are answered in the shape that the SDKs read.
     for path in [
-        "/sandboxes/{id}/snapshots",
-        "/sandboxes/{id}/fork",
         "/sandboxes/{id}/network",
         "/sandboxes/{id}/refreshes",
-        "/snapshots",
         "/templates",
         "/templates/{id}/{*rest}",
         "/v2/templates",

@@ -197,7 +197,7 @@ impl Service {
             None => self.anonymous(headers).ok_or_else(ApiError::unauthenticated)?,
         };
         note_caller(&principal);
-        self.rates().admit(&principal.tenant).map(|()| principal)
+        self.count_request(&principal.tenant).await.map(|()| principal)
     }
 
     /// Returns the owner of a key or of the token of a session.

@@ -66,7 +66,7 @@ impl Service {
         let in_header = headers.get(TRAFFIC_TOKEN).and_then(|token| token.to_str().ok());
         let tokens: Vec<&str> = in_header.into_iter().chain(cookies(headers)).take(MOST_TOKENS).collect();
         if self.has_token_of(address, &tokens).await? || self.database.is_published(&row.id, address.port).await? {
-            self.rates().admit(&row.tenant)?;
+            self.count_request(&row.tenant).await?;
             return Ok(Principal {
                 key: format!("port:{}", address.port),
                 tenant: row.tenant.clone(),

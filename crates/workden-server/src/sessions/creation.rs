@@ -9,7 +9,7 @@ use super::{ExistingName, NewSession, SessionView};
 use crate::{
     clock::Moment,
     config::TenantQuotas,
-    database::SessionRow,
+    database::{SessionRow, SnapshotRow},
     identity::{Principal, new_id},
     service::{Answer, Service},
     sessions::SessionPolicy,
@@ -34,10 +34,21 @@ impl Service {
         principal: &Principal,
         new: NewSession,
     ) -> Answer<(SessionRow, Creation)> {
+        self.create_session_from(principal, new, None).await
+    }
+
+    /// Creates a session as [`Service::create_session`], which starts with the files of a snapshot.
+    pub(crate) async fn create_session_from(
+        self: &Arc<Self>,
+        principal: &Principal,
+        new: NewSession,
+        start: Option<SnapshotRow>,
+    ) -> Answer<(SessionRow, Creation)> {
         principal.require_tenant()?;
         let quotas = self.tenant_quotas(&principal.tenant).await?;
         let new = new.checked(&self.config(), &quotas)?;
-        let row = self.new_row(principal, &new)?;
+        let started_from = start.as_ref().map(|snapshot| snapshot.id.clone()).unwrap_or_default();
+        let row = SessionRow { started_from, ..self.new_row(principal, &new)? };
         match self.database.add_session(&row, quotas.max_sessions).await {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::Conflict && new.if_exists == ExistingName::Attach => {
@@ -49,7 +60,7 @@ impl Service {
         }
         let (service, recorder) = (Arc::clone(self), self.recorder(&row.id, &row.tenant, principal));
         let starting = async move {
-            match service.start_session(row.clone(), &new).await {
+            match service.start_session(row.clone(), &new, start.as_ref()).await {
                 Ok(row) => {
                     recorder.tell("session_created", &json!({ "runtime": row.runtime, "name": row.name }));
                     Ok((row, Creation::Created))
@@ -75,11 +86,20 @@ impl Service {
         }
     }
 
-    /// Starts the sandbox of a session, whose time counts from then on. The sweeper does not end it before.
-    async fn start_session(&self, row: SessionRow, new: &NewSession) -> Answer<SessionRow> {
+    /// Starts the sandbox of a session, with the files of a snapshot. Its time counts from then on; the sweeper does not
+    /// end it before.
+    async fn start_session(
+        &self,
+        row: SessionRow,
+        new: &NewSession,
+        start: Option<&SnapshotRow>,
+    ) -> Answer<SessionRow> {
         let live = self.opened(row.clone()).await?;
         let _in_use = live.begin_use();
         live.unrecorded().start().await?;
+        if let Some(snapshot) = start {
+            self.unpack_snapshot(&live, snapshot).await?;
+        }
         let now = Moment::now();
         let ends_at = now.after(self.lifetime(new));
         match self.database.session_started(&row.id, (now, ends_at)).await? {
@@ -112,6 +132,7 @@ impl Service {
             idle_ms: i64::try_from(idle.as_millis()).unwrap_or(i64::MAX),
             ends_at: now.after(self.lifetime(new).max(STARTING)),
             kept_until: None,
+            started_from: String::new(),
             place: if new.spec(&self.config())?.kind.has_own_files() { String::new() } else { self.place.clone() },
         })
     }
@@ -153,6 +174,6 @@ impl Service {
         }
         self.recorder(&row.id, &row.tenant, principal).tell("session_resumed", &json!({}));
         let service = Arc::clone(self);
-        self.to_its_end(async move { service.start_session(row, &new).await }).await
+        self.to_its_end(async move { service.start_session(row, &new, None).await }).await
     }
 }

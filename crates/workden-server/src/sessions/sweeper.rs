@@ -56,7 +56,7 @@ async fn once(service: &Arc<Service>, clock: &mut ClockWatch) -> workden::Result
     for ending in all.collect::<Vec<_>>() {
         drop(ending.await);
     }
-    Ok(())
+    service.sweep_snapshots(now).await
 }
 
 async fn end(service: &Service, row: &SessionRow) {

@@ -206,6 +206,7 @@ pub(super) async fn put_tenant(
 ) -> Answer<StatusCode> {
     check_tenant(&id)?;
     settings.policy.rulesets()?;
+    settings.quotas.check()?;
     let row = TenantRow {
         id,
         quotas: serde_json::to_string(&settings.quotas).unwrap_or_default(),
@@ -213,6 +214,7 @@ pub(super) async fn put_tenant(
         created_at: Moment::now(),
     };
     service.database.put_tenant(&row).await?;
+    service.rates.renew(std::time::Instant::now());
     service.recorder("", &row.id, &principal).tell("tenant_set", &settings);
     Ok(StatusCode::NO_CONTENT)
 }

@@ -5,6 +5,7 @@ mod admin;
 mod approvals;
 mod audit;
 mod caller;
+mod changes;
 mod commands;
 mod description;
 mod events;
@@ -39,6 +40,7 @@ pub(crate) fn routes() -> (Router<Arc<Service>>, utoipa::openapi::OpenApi) {
         .merge(sessions::routes())
         .merge(files::routes())
         .merge(search::routes())
+        .merge(changes::routes())
         .merge(watch::routes())
         .merge(ports::routes())
         .merge(commands::routes())

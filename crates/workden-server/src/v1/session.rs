@@ -110,7 +110,7 @@ impl FromRequestParts<Arc<Service>> for KnownSession {
 #[into_params(parameter_in = Query)]
 pub(super) struct FilePath {
     /// A path in the session; relative paths start at its working directory.
-    path: String,
+    pub(super) path: String,
 }
 
 /// The path of a directory.
