@@ -12,9 +12,9 @@ export default defineConfig(({ command }) => {
   return {
     publicDir: false,
     plugins: [adoptedStyles(), svelte(), packedOutput(output)],
-    // The files are written by `packedOutput`; the directory of Vite stays empty.
+    // What is kept is written by `packedOutput`.
     build: {
-      outDir: "node_modules/.vite/unused",
+      outDir: "node_modules/.vite/built",
       emptyOutDir: true,
       target: "es2023",
       assetsInlineLimit: 0,

@@ -23,11 +23,10 @@ export function packedOutput(directory: string): Plugin {
   return {
     name: "packed-output",
     apply: "build",
-    enforce: "post",
-    generateBundle(_, bundle) {
+    // When Vite has finished each file.
+    writeBundle(_, bundle) {
       for (const [name, file] of Object.entries(bundle)) {
         write(`built/${name}.gz`, packed(file.type === "chunk" ? file.code : file.source));
-        delete bundle[name];
       }
       const preview = readFileSync("preview.html", "utf8");
       const script = /<script>([^]*)<\/script>/.exec(preview)?.[1] ?? "";

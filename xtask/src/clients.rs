@@ -1,5 +1,5 @@
-//! `cargo xtask clients`: installs the clients of MCP, of Daytona, of E2B and of sandboxd that tests start, and
-//! Schemathesis, below `target`.
+//! `cargo xtask clients`: installs the clients of MCP, of Daytona, of E2B and of sandboxd that tests start, Schemathesis,
+//! what drives a browser, and what builds the dashboard, below `target`.
 //!
 //! Files beside those tests list the packages and versions. Both package managers use the registry that the user has
 //! configured.
@@ -7,7 +7,7 @@
 use std::{fs, path::Path, process::Command};
 
 use crate::{
-    Outcome, installed,
+    Outcome, installed, web,
     workspace::{self, target_directory},
 };
 
@@ -32,6 +32,9 @@ pub(crate) fn run() -> Outcome {
     installed::provide(&list, &home, "bin/python", || installed::by_pip(Path::new("python3"), &list, &home))?;
     let (list, home) = (lists.join("package.json"), homes.join("e2b-npm"));
     installed::provide(&list, &home, NODE, || by_npm(&list, &home))?;
+    let (list, home) = (workspace::root().join("crates/workden-cli/tests/dashboard/package.json"), homes.join("dashboard"));
+    installed::provide(&list, &home, NODE, || by_npm(&list, &home))?;
+    web::provide()?;
     for name in ["sandboxd", "schemathesis"] {
         let list = workspace::root().join("crates/workden-cli/tests").join(name).join("requirements.txt");
         let home = homes.join(name);

@@ -19,6 +19,7 @@ mod needs;
 mod python;
 mod steps;
 mod tidy;
+mod web;
 mod workspace;
 
 use std::{env, process::ExitCode};
@@ -35,7 +36,8 @@ cargo xtask <command>
   test --kubernetes
                   Run only the tests that need a cluster, which is started for them. About 20 minutes on two cores.
   tidy            Run rustfmt, clippy and the checks on our own text: module docs, word list, machine paths,
-                  registries, file length, and that ARCHITECTURE.md names only existing symbols.
+                  registries, file length, that the committed dashboard is current, and that ARCHITECTURE.md names
+                  only existing symbols.
   deny            Check licences, advisories and duplicate versions of the dependencies with cargo-deny.
   bench <name>    Run a benchmark in release mode; arguments after the name are passed on.
                     files    grep, glob, list, read, edit against rg, find and pydantic-ai-backend
@@ -63,8 +65,9 @@ cargo xtask <command>
                   --test kubernetes`. Uses the cluster of WORKDEN_TEST_KUBECONFIG, or starts one as root on Debian
                   with the scripts in cluster/ (17 CPU minutes the first time), imports the images, and removes it
                   afterwards.
-  clients         Install the clients that tests start into target/clients: of MCP, Daytona, E2B and sandboxd, and
-                  Schemathesis.
+  clients         Install the clients that tests start into target/clients: of MCP, Daytona, E2B and sandboxd,
+                  Schemathesis, and what drives a browser.
+  web             Build the dashboard from web/ into the crate of the service, where it is committed (needs npm).
   python          Build and test the Python package in an environment in target/python, with full line coverage,
                   the documented examples and the type check. `cargo xtask python -- -k grep` selects tests.
   wheel           Build the wheel of the Python package and try it in each Python from 3.10 to 3.13 on this
@@ -98,6 +101,7 @@ fn main() -> ExitCode {
         ["build-cluster"] => kubernetes::build(),
         ["kubernetes", "--", command @ ..] => kubernetes::run(command),
         ["clients"] => clients::run(),
+        ["web"] => web::run(),
         ["python"] => python::whole(&[]),
         ["wheel"] => python::wheel::run(keeper::Form::Shipped),
         ["wheel", "--short"] => python::wheel::run(keeper::Form::Short),

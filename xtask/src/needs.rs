@@ -53,6 +53,7 @@ pub(crate) const NEEDS: &[Need] = &[
     need(Probe::Program("mount"), Source::Debian("mount"), "tests of a full disk and of bind-mounted files"),
     need(Probe::Program("setfacl"), Source::Debian("acl"), "tests that a write keeps access lists"),
     need(Probe::Program("setfattr"), Source::Debian("attr"), "tests that a write keeps extended attributes"),
+    need(Probe::Program("chromium"), Source::Debian("chromium"), "the dashboard is tried in a browser"),
     need(Probe::Program("bwrap"), Source::Debian("bubblewrap"), "scripts run only in a sandbox, to see what they run"),
     need(Probe::Program("setpriv"), Source::Debian("util-linux"), "sandboxes are tried as an ordinary user"),
     need(Probe::Program("pgrep"), Source::Debian("procps"), "the processes of a sandbox are looked for from outside"),

@@ -24,8 +24,8 @@ async function work(agent: SessionAgent): Promise<void> {
   await agent.run("python3 -m unittest -q test_primes 2>&1 || true");
   await agent.edit("primes.py", "range(2, limit)", "range(2, limit + 1)");
   await agent.run("python3 primes.py 31");
-  await agent.job("python3 -m http.server 3000 --directory site");
   await agent.job("for i in $(seq 1 200); do echo \"step $i\"; sleep 3; done");
+  await agent.job("python3 -u -m http.server 3000 --directory site");
   await agent.run("ls -la && df -h . | tail -1");
   await agent.search("TODO");
   await agent.run("curl -s https://example.com");

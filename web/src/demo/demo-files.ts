@@ -8,7 +8,7 @@ export const POLICY: Policy = {
     read: { default: "allow", rules: [{ pattern: "**/.env", action: "deny", description: "Secrets stay secret" }] },
     write: {
       default: "allow",
-      rules: [{ pattern: "deploy/**", action: "ask", description: "Changes of the deployment are approved" }],
+      rules: [{ pattern: "**/deploy/**", action: "ask", description: "Changes of the deployment are approved" }],
     },
     execute: {
       default: "allow",

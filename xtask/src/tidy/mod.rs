@@ -3,6 +3,7 @@
 //! Each check of our own is a pure function over text that returns findings. All checks run, so that one run shows
 //! everything to fix.
 
+mod dashboard;
 mod length;
 mod machine_paths;
 mod module_docs;
@@ -65,6 +66,7 @@ pub(crate) fn text() -> Outcome {
         ("machine paths", each(&sources, machine_paths::check)),
         ("registries", each(&sources, registries::check)),
         ("words", each(&sources, words::check)),
+        ("dashboard", dashboard::check()),
         ("ARCHITECTURE.md", symbols::check("ARCHITECTURE.md", &sources)),
     ] {
         if !findings.is_empty() {
