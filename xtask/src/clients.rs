@@ -32,7 +32,8 @@ pub(crate) fn run() -> Outcome {
     installed::provide(&list, &home, "bin/python", || installed::by_pip(Path::new("python3"), &list, &home))?;
     let (list, home) = (lists.join("package.json"), homes.join("e2b-npm"));
     installed::provide(&list, &home, NODE, || by_npm(&list, &home))?;
-    let (list, home) = (workspace::root().join("crates/workden-cli/tests/dashboard/package.json"), homes.join("dashboard"));
+    let (list, home) =
+        (workspace::root().join("crates/workden-cli/tests/dashboard/package.json"), homes.join("dashboard"));
     installed::provide(&list, &home, NODE, || by_npm(&list, &home))?;
     web::provide()?;
     for name in ["sandboxd", "schemathesis"] {

@@ -60,8 +60,11 @@ const PAGE = `<!doctype html>
 <p>The first ones are <b>2</b>, <b>3</b>, <b>5</b> and <b>7</b>.</p>
 `;
 
+const FIRST_README = "# Primes\n\nPrints the primes below a limit:\n\n    python3 primes.py 30\n";
+export const README = "# Primes\n\nPrints the primes up to a limit, itself included:\n\n    python3 primes.py 31\n";
+
 export const FILES: Record<string, string> = {
-  "README.md": "# Primes\n\nPrints the primes up to a limit:\n\n    python3 primes.py 30\n",
+  "README.md": FIRST_README,
   "primes.py": PRIMES,
   "test_primes.py": TESTS,
   "site/index.html": PAGE,

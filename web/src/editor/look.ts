@@ -19,10 +19,12 @@ const theme = EditorView.theme({
   ".cm-searchMatch": { backgroundColor: "light-dark(#fbe3b4, #5a4413)" },
   ".cm-textfield, .cm-button": { backgroundImage: "none", backgroundColor: "var(--panel)", border: "1px solid var(--line-strong)", borderRadius: "4px" },
   ".cm-changedLine, .cm-inlineChangedLine": { backgroundColor: "var(--good-soft) !important" },
-  ".cm-merge-a .cm-changedLine, .cm-deletedChunk": { backgroundColor: "var(--bad-soft) !important" },
+  "&.cm-merge-a .cm-changedLine, .cm-deletedChunk": { backgroundColor: "var(--bad-soft) !important" },
   ".cm-changedText": { background: "light-dark(#a8dfc9, #22624d) !important" },
-  ".cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText": { background: "light-dark(#f6c0bb, #7a2c27) !important" },
-  ".cm-collapsedLines": { background: "var(--sunken)", color: "var(--muted)", padding: "4px 16px" },
+  "&.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText": { background: "light-dark(#f6c0bb, #7a2c27) !important" },
+  ".cm-collapsedLines": { background: "var(--sunken)", color: "var(--muted)", padding: "4px 16px", fontFamily: "var(--sans)" },
+  // Few fonts have the signs that the package uses.
+  ".cm-collapsedLines:before, .cm-collapsedLines:after": { content: "'···' !important" },
   ".cm-deletedChunk .cm-chunkButtons": { right: "8px" },
 });
 

@@ -14,8 +14,8 @@ let last = 0;
 
 function add(kind: Notice["kind"], text: string, hint?: string): void {
   const id = ++last;
-  notices = [...notices.slice(-3), { id, kind, text, hint }];
-  setTimeout(() => dismiss(id), kind === "done" ? 4000 : 12_000);
+  notices = [...notices.slice(-2), { id, kind, text, hint }];
+  setTimeout(() => dismiss(id), kind === "done" ? 3000 : 12_000);
 }
 
 export function tell(text: string): void {

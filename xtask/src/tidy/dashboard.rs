@@ -8,7 +8,9 @@ pub(super) fn check() -> Vec<Finding> {
     match web::differences() {
         Ok(differing) => differing
             .iter()
-            .map(|path| Finding::new(path, 1, "the committed dashboard was built from another version: cargo xtask web"))
+            .map(|path| {
+                Finding::new(path, 1, "the committed dashboard was built from another version: cargo xtask web")
+            })
             .collect(),
         Err(why) => vec![Finding::new("web", 1, why)],
     }

@@ -21,8 +21,12 @@ pub(super) fn text(url: &str, is_open: bool, key: Option<&str>) -> String {
     };
     let header = if is_open { String::new() } else { format!(" -H 'Authorization: Bearer {shown}'") };
     let mcp_header = if is_open { String::new() } else { format!(" --header 'Authorization: Bearer {shown}'") };
+    // The browser does not send what follows `#`, and the page takes it out of the address.
+    let page = if is_open || key.is_none() { format!("{url}/") } else { format!("{url}/#key={shown}") };
     lines.extend([
         String::new(),
+        "See what agents do, in a browser:".to_owned(),
+        format!("  {page}"),
         "Give it to an agent, over MCP:".to_owned(),
         format!("  claude mcp add --transport http workden {url}/v1/mcp{mcp_header}"),
         "Use the SDKs of E2B:".to_owned(),
@@ -48,7 +52,9 @@ mod tests {
         let mcp = "workden http://127.0.0.1:1/v1/mcp --header 'Authorization: Bearer e2b_ab'";
         assert!(text.contains(mcp), "{text}");
         assert!(text.contains("E2B_SANDBOX_URL=http://127.0.0.1:1 E2B_API_KEY=e2b_ab\n"), "{text}");
+        assert!(text.contains("  http://127.0.0.1:1/#key=e2b_ab\n"), "{text}");
         let open = super::text("http://127.0.0.1:1", true, None);
+        assert!(open.contains("  http://127.0.0.1:1/\n"), "{open}");
         assert!(open.contains("E2B_API_KEY=e2b_00\n"), "the SDKs want a key, and it is not checked: {open}");
         assert!(open.contains("curl http://127.0.0.1:1/v1/sessions") && open.contains("without a key"), "{open}");
         assert!(super::text("http://127.0.0.1:1", false, None).contains("Bearer YOUR-KEY"));

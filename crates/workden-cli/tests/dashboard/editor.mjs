@@ -67,7 +67,7 @@ async function uploads(page, id) {
   await eventually(async () => (await read(id, "dropped.txt")) === "dropped", "the upload");
 
   await page.getByRole("button", { name: "New file" }).click();
-  await page.getByLabel("Name", { exact: true }).fill("new/made.py");
+  await page.getByRole("textbox", { name: /^Name/ }).fill("new/made.py");
   await page.getByRole("button", { name: "Create", exact: true }).click();
   await eventually(async () => (await read(id, "new/made.py")) === "", "the new file");
 }

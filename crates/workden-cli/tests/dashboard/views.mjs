@@ -1,7 +1,7 @@
 // The first start, the demo agent, and every view that it fills: in dark and in light, at a desk and on a phone. An approval
 // is answered by keyboard while the agent waits.
 
-import { accessible, api, assert, enter, eventually, go, inBrowser, key, picture, url } from "./browser.mjs";
+import { accessible, api, assert, enter, eventually, go, inBrowser, key, picture, run, session, url, write } from "./browser.mjs";
 
 const TABS = {
   timeline: (page) => page.getByRole("list", { name: "Timeline" }).getByText("python3 primes.py 31").first(),
@@ -12,6 +12,25 @@ const TABS = {
   ports: (page) => page.getByRole("link", { name: "Open" }),
   policy: (page) => page.getByRole("heading", { name: "Rules of the session" }),
 };
+
+/** The sessions of a team, as a list shows them. */
+const TEAM = {
+  "docs-site": [{ team: "docs" }, "for i in 1 2 3; do echo page $i; done"],
+  "api-tests": [{ team: "api", task: "412" }, "echo '37 passed'; exit 0"],
+  "api-flaky": [{ team: "api", task: "409" }, "echo 'expected 200, got 502'; exit 1"],
+  "import-orders": [{ team: "data" }, "seq 1 5000 | awk '{s+=$1} END {print s}'"],
+  "review-218": [{ team: "web", task: "218" }, "git init -q . && git status --short"],
+  "nightly-report": [{ team: "data", runs: "nightly" }, "date -u +%A"],
+};
+
+async function team() {
+  for (const [name, [labels, command]] of Object.entries(TEAM)) {
+    const { id } = await session({ name, labels });
+    await write(id, "notes.md", `# ${name}\n`);
+    await run(id, command);
+    if (name === "nightly-report") await api("POST", `/v1/sessions/${id}/pause`);
+  }
+}
 
 async function demo(page) {
   await page.getByRole("heading", { name: "Give an agent a place to work" }).waitFor();
@@ -69,7 +88,7 @@ async function answers(page, id) {
   const refused = events.find((event) => event.data.command === "git push origin main");
   assert.match(refused.data.why, /commit only/, "the agent gets the note");
   await page.getByRole("button", { name: "Answered" }).click();
-  await page.getByText("commit only").waitFor();
+  await page.getByText("commit only").first().waitFor();
 }
 
 async function rest(page, theme) {
@@ -118,6 +137,20 @@ await inBrowser(async (page) => {
   await page.getByRole("dialog").getByText("Approve once").waitFor();
   await accessible(page, "the shortcuts");
   await page.keyboard.press("Escape");
+  await team();
+  await go(page, "#/sessions");
+  await page.getByText("review-218").waitFor();
+  // The first samples of what they use.
+  await eventually(async () => (await page.getByText(/^\d+(\.\d)? [KM]?B$/).count()) >= 6, "the memory of the sessions");
+  await picture(page, "team-dark");
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.waitForTimeout(300);
+  await picture(page, "team-light");
+  await go(page, "#/approvals");
+  await page.getByText("git push origin main").first().waitFor();
+  await accessible(page, "approvals, light");
+  await picture(page, "approvals-light");
+  await page.emulateMedia({ colorScheme: "dark" });
   await answers(page, id);
   await rest(page, "dark");
   await creates(page);

@@ -13,6 +13,7 @@ mod keys;
 mod lifetime;
 mod mcp;
 mod metrics;
+mod overview;
 mod ports;
 mod processes;
 mod refusals;

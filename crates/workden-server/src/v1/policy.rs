@@ -5,7 +5,11 @@ use std::sync::Arc;
 
 use axum::Json;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use serde_json::json;
+use utoipa::{
+    ToSchema,
+    openapi::{Object, ObjectBuilder, schema::Type},
+};
 use utoipa_axum::{router::OpenApiRouter, routes};
 use workden::{
     Error, ErrorKind, Operation, Policy, Result, Ruleset, Verdict, VirtualPath,
@@ -77,11 +81,16 @@ fn layers_of(source: &'static str, policy: &SessionPolicy) -> Result<Vec<LayerVi
 #[serde(deny_unknown_fields)]
 pub(super) struct CallToExplain {
     /// `execute` for a command, or `read`, `write`, `edit`, `delete`, `glob`, `grep` or `ls` for a path.
-    #[schema(value_type = String, example = "execute")]
+    #[schema(schema_with = operation_names)]
     operation: Operation,
     /// The command line, or the path.
     #[schema(example = "git push origin main")]
     target: String,
+}
+
+fn operation_names() -> Object {
+    let names = Operation::ALL.map(Operation::name);
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).examples([json!("execute")]).build()
 }
 
 /// A verdict, and how it comes about.

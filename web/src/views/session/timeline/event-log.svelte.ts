@@ -80,7 +80,7 @@ export class EventLog {
 
 function entryOf(event: LoggedEvent): Entry {
   const words = wordsOf(event);
-  const text = `${words.verb} ${words.object} ${words.outcome} ${event.actor} ${callOf(event)?.tool ?? ""}`.toLowerCase();
+  const text = `${event.kind} ${words.verb} ${words.object} ${words.outcome} ${event.actor} ${callOf(event)?.tool ?? ""}`.toLowerCase();
   return { seq: event.seq, event, words, text, kind: kindOf(event) };
 }
 
