@@ -32,8 +32,12 @@ const NODE: &str = match cfg!(target_arch = "aarch64") {
 /// Builds the page, and lists what it was built from.
 pub(crate) fn run() -> Outcome {
     let home = provide()?;
-    let sources = paths(SOURCES)?;
-    for path in &sources {
+    // Of an earlier build, files may be there that the sources do not have any more.
+    let earlier = home.join("src");
+    if earlier.exists() {
+        fs::remove_dir_all(&earlier).map_err(|error| format!("cannot remove {}: {error}", earlier.display()))?;
+    }
+    for path in &paths(SOURCES)? {
         copy(&workspace::root().join(path), &home.join(path.trim_start_matches(SOURCES)))?;
     }
     let node = home.join(NODE);

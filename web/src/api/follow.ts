@@ -7,6 +7,8 @@ import { asFailure } from "./failure";
 
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 10_000;
+/** A page that is hidden for longer than this leaves its streams, and resumes them when it is seen. */
+const HIDDEN = 5000;
 /** The service sends a comment every 15 seconds. A connection that is silent for longer is gone. */
 const SILENCE = 45_000;
 
@@ -21,6 +23,8 @@ export interface Followed {
   onEvent: (event: ServerEvent) => void;
   /** Called each time the stream is open, with whether it was open before. */
   onOpen?: (again: boolean) => void;
+  /** Whether the stream goes on while the page is hidden. A browser has six connections to a host for all pages together. */
+  evenHidden?: boolean;
   /** Called when the service refuses the stream for good. */
   onRefused?: (failure: ReturnType<typeof asFailure>) => void;
 }
@@ -35,10 +39,14 @@ async function run(followed: Followed, stopped: AbortSignal): Promise<void> {
   let last = followed.after === undefined ? undefined : String(followed.after);
   let pause = FIRST_PAUSE;
   let again = false;
+  const rests = () => document.hidden && !followed.evenHidden;
   while (!stopped.aborted) {
+    while (rests() && !stopped.aborted) await waited(LONGEST_PAUSE, stopped);
     const connection = new AbortController();
     const end = () => connection.abort();
+    const onHidden = () => setTimeout(() => rests() && end(), HIDDEN);
     stopped.addEventListener("abort", end, { once: true });
+    document.addEventListener("visibilitychange", onHidden);
     let silence = setTimeout(end, SILENCE);
     try {
       const headers: Record<string, string> = last === undefined ? {} : { "Last-Event-ID": last };
@@ -68,9 +76,14 @@ async function run(followed: Followed, stopped: AbortSignal): Promise<void> {
     } finally {
       clearTimeout(silence);
       stopped.removeEventListener("abort", end);
+      document.removeEventListener("visibilitychange", onHidden);
       connection.abort();
     }
     if (stopped.aborted) break;
+    if (rests()) {
+      reportLink(followed.url, undefined);
+      continue;
+    }
     reportLink(followed.url, false);
     await waited(pause, stopped);
     pause = Math.min(pause * 2, LONGEST_PAUSE);

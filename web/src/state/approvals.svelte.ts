@@ -17,6 +17,8 @@ export function followApprovals(): void {
   follower?.stop();
   follower = follow({
     url: "/v1/approvals/stream",
+    // The number in the title and the sound are for pages that are not looked at.
+    evenHidden: true,
     onEvent: ({ data }) => take(JSON.parse(data) as Approval[]),
   });
 }

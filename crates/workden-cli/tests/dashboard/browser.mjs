@@ -47,13 +47,13 @@ export async function run(id, command) {
 }
 
 /** Runs a test in a browser of its own. */
-export async function inBrowser(test, { theme = "dark", width = 1280, height = 800 } = {}) {
+export async function inBrowser(test, { theme = "dark", width = 1280, height = 800, permits } = {}) {
   const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: process.getuid() === 0 ? ["--no-sandbox"] : [] });
   try {
     const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce" });
     context.setDefaultTimeout(PATIENCE);
     const complaints = [];
-    const page = await watched(context, complaints);
+    const page = await watched(context, complaints, { permits });
     await test(page, { context, browser, complaints });
     assert.deepEqual(complaints, []);
   } finally {
@@ -63,6 +63,7 @@ export async function inBrowser(test, { theme = "dark", width = 1280, height = 8
 
 /** Opens a page whose complaints are kept. */
 export async function watched(context, complaints, { permits = () => false } = {}) {
+  const isOwn = (to) => to.startsWith(url) || /^(blob|data|about):/.test(to);
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE);
   page.on("console", (message) => {
@@ -71,9 +72,11 @@ export async function watched(context, complaints, { permits = () => false } = {
     if (message.type() === "error" && !isAnswer && !permits(message.text())) complaints.push(message.text());
   });
   page.on("pageerror", (error) => complaints.push(`${error.message}\n${error.stack}`));
-  page.on("request", (request) => {
-    const to = request.url();
-    if (!to.startsWith(url) && !to.startsWith("blob:") && !to.startsWith("data:") && !to.startsWith("about:")) complaints.push(`a request to ${to}`);
+  page.on("requestfinished", (request) => isOwn(request.url()) || complaints.push(`a request to ${request.url()}`));
+  page.on("requestfailed", (request) => {
+    // What the policy of a page forbids is not sent.
+    const isSent = request.failure()?.errorText !== "csp";
+    if (isSent && !isOwn(request.url())) complaints.push(`a request to ${request.url()}: ${request.failure()?.errorText}`);
   });
   await page.addInitScript(() => {
     document.addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));

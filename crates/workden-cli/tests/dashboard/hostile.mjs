@@ -61,7 +61,8 @@ await inBrowser(async (page) => {
   assert.equal(await page.evaluate(() => window.hacked), undefined);
   assert.equal(await page.locator("img[src=x]").count(), 0);
   assert.match(await page.title(), /workden/);
-});
+  // What the frame of the preview blocks is told in the console.
+}, { permits: (text) => /Content Security Policy|^policy: (script-src-attr|img-src)/.test(text) });
 
 // What the page may not do even if a script of an attacker were in it.
 await inBrowser(async (page, { complaints }) => {

@@ -151,11 +151,13 @@ await inBrowser(async (page) => {
   await accessible(page, "approvals, light");
   await picture(page, "approvals-light");
   await page.emulateMedia({ colorScheme: "dark" });
+  await page.waitForTimeout(300);
   await answers(page, id);
   await rest(page, "dark");
   await creates(page);
 
   await page.emulateMedia({ colorScheme: "light" });
+  await page.waitForTimeout(300);
   await tabs(page, id, "light");
   await rest(page, "light");
 
