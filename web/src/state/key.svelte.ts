@@ -45,8 +45,9 @@ export function useKey(next: string, remember: "tab" | "browser"): void {
 }
 
 export function forgetKey(why?: ApiFailure): void {
+  // A call without a key is refused, too, and says nothing about the key before.
+  if (key !== undefined) refusal = why;
   key = undefined;
-  refusal = why;
   try {
     sessionStorage.removeItem(NAME);
     localStorage.removeItem(NAME);

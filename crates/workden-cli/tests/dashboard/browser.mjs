@@ -63,7 +63,8 @@ export async function inBrowser(test, { theme = "dark", width = 1280, height = 8
 
 /** Opens a page whose complaints are kept. */
 export async function watched(context, complaints, { permits = () => false } = {}) {
-  const isOwn = (to) => to.startsWith(url) || /^(blob|data|about):/.test(to);
+  // The viewer of PDF files is a part of the browser.
+  const isOwn = (to) => to.startsWith(url) || /^(blob|data|about|chrome|chrome-extension):/.test(to);
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE);
   page.on("console", (message) => {

@@ -5,6 +5,14 @@ import { api, assert, enter, eventually, go, inBrowser, picture, read, run, sess
 /** A picture of one red pixel. */
 const PIXEL = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC", "base64");
 
+/** A page without content. */
+const PAPER = `%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/MediaBox[0 0 300 200]/Parent 2 0 R>>endobj
+trailer<</Root 1 0 R>>
+%%EOF`;
+
 const editor = (page) => page.locator(".cm-content").last();
 
 async function edits(page, id) {
@@ -54,6 +62,10 @@ async function uploads(page, id) {
   await page.getByText("1 × 1").waitFor();
   await page.getByRole("list", { name: "Files" }).getByText("fake.png").click();
   await page.getByText("not an image that can be shown").waitFor();
+  await write(id, "paper.pdf", PAPER);
+  await page.getByRole("list", { name: "Files" }).getByText("paper.pdf").click();
+  await page.locator('iframe[title="/workspace/paper.pdf"]').waitFor();
+  await page.getByRole("list", { name: "Files" }).getByText("fake.png").click();
   const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download", exact: true }).click()]);
   assert.equal(saved.suggestedFilename(), "fake.png");
 

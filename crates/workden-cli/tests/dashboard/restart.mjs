@@ -50,3 +50,5 @@ await inBrowser(async (_, { context, complaints }) => {
 });
 
 console.log("connected again");
+// A call still waits for its approval.
+process.exit(0);
