@@ -73,7 +73,7 @@ async function answers(page, id) {
   await page.getByText("git push origin main").first().waitFor();
   assert.match(await page.title(), /^\(2\)/);
   await accessible(page, "approvals, dark");
-  await picture(page, "approvals-dark");
+  await picture(page, "questions-dark");
   const push = page.locator("article").filter({ hasText: "git push" });
   await push.getByRole("button", { name: "Note…" }).click();
   await push.getByPlaceholder("What should it do instead?").fill("commit only");
@@ -142,6 +142,7 @@ await inBrowser(async (page) => {
   await page.getByText("review-218").waitFor();
   // The first samples of what they use.
   await eventually(async () => (await page.getByText(/^\d+(\.\d)? [KM]?B$/).count()) >= 6, "the memory of the sessions");
+  await page.mouse.move(0, 0);
   await picture(page, "team-dark");
   await page.emulateMedia({ colorScheme: "light" });
   await page.waitForTimeout(300);
@@ -149,7 +150,7 @@ await inBrowser(async (page) => {
   await go(page, "#/approvals");
   await page.getByText("git push origin main").first().waitFor();
   await accessible(page, "approvals, light");
-  await picture(page, "approvals-light");
+  await picture(page, "questions-light");
   await page.emulateMedia({ colorScheme: "dark" });
   await page.waitForTimeout(300);
   await answers(page, id);
