@@ -9,7 +9,7 @@ mod rates;
 mod secret;
 
 pub(crate) use principal::{
-    AdminKey, Principal, Role, TenantKey, TrustedKeys, WEBSOCKET_PROTOCOL, authenticate, key_in,
+    AdminKey, KEY_PROTOCOL, Principal, Role, TenantKey, TrustedKeys, WEBSOCKET_PROTOCOL, authenticate, key_in,
 };
 pub(crate) use rates::Rates;
 pub(crate) use secret::{ServiceSecret, equal, new_id, new_key};

@@ -34,7 +34,7 @@ const MOST_TRUSTED: usize = 10_000;
 const KEY_HEADERS: [&str; 3] = ["x-api-key", "x-sandbox-token", "x-access-token"];
 /// What a key follows in the name of a protocol of a websocket. The client also names `WEBSOCKET_PROTOCOL`, which is the
 /// one that the service chooses: an answer must not repeat the key.
-const KEY_PROTOCOL: &str = "workden.key.";
+pub(crate) const KEY_PROTOCOL: &str = "workden.key.";
 /// The protocol of websockets of clients that name one.
 pub(crate) const WEBSOCKET_PROTOCOL: &str = "workden";
 

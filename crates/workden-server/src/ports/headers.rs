@@ -4,12 +4,12 @@ use axum::http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{
         ALT_SVC, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, COOKIE, HOST, LOCATION,
-        SET_COOKIE, STRICT_TRANSPORT_SECURITY, TRANSFER_ENCODING, UPGRADE,
+        SEC_WEBSOCKET_PROTOCOL, SET_COOKIE, STRICT_TRANSPORT_SECURITY, TRANSFER_ENCODING, UPGRADE,
     },
 };
 
 use super::access::own_cookie;
-use crate::listening::Arrival;
+use crate::{identity::KEY_PROTOCOL, listening::Arrival};
 
 /// Where a server appears to its clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,10 +82,23 @@ pub(super) fn to_server(headers: &mut HeaderMap, place: &Place, port: u16, arriv
         headers.remove(AUTHORIZATION);
     }
     keep_other_cookies(headers, place);
+    keep_other_protocols(headers);
     tell_origin(headers, arrival);
     if let Place::Path(prefix) = place {
         set(headers, FORWARDED_PREFIX, HeaderValue::from_str(prefix).ok());
         set(headers, "host", HeaderValue::from_str(&format!("localhost:{port}")).ok());
+    }
+}
+
+/// Removes the key of this service from the protocols of a websocket.
+fn keep_other_protocols(headers: &mut HeaderMap) {
+    let all = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter().filter_map(|value| value.to_str().ok());
+    let all = all.flat_map(|text| text.split(',')).map(str::trim);
+    let others: Vec<&str> = all.filter(|protocol| !protocol.starts_with(KEY_PROTOCOL)).collect();
+    let others = HeaderValue::from_str(&others.join(", ")).ok().filter(|others| !others.is_empty());
+    match others {
+        Some(others) => drop(headers.insert(SEC_WEBSOCKET_PROTOCOL, others)),
+        None => drop(headers.remove(SEC_WEBSOCKET_PROTOCOL)),
     }
 }
 
@@ -195,6 +208,20 @@ mod tests {
             headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
         all.sort();
         all
+    }
+
+    #[test]
+    fn a_server_sees_no_key_among_the_protocols_of_a_websocket() {
+        for (sent, expected) in [
+            ("chat, workden, workden.key.e2b_00", Some("chat, workden")),
+            ("workden.key.e2b_00", None),
+            ("chat", Some("chat")),
+        ] {
+            let mut headers = of(&[("sec-websocket-protocol", sent)]);
+            to_server(&mut headers, &Place::Path("/v1/sessions/a/ports/3000".to_owned()), 3000, &DIRECT);
+            let passed = headers.get(SEC_WEBSOCKET_PROTOCOL).map(|value| value.to_str().unwrap());
+            assert_eq!(passed, expected, "{sent}");
+        }
     }
 
     #[test]
