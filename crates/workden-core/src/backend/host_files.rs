@@ -35,9 +35,9 @@ pub trait HostFiles: Send + Sync {
     ///
     /// # Behavior
     ///
-    /// - All attributes are replaced, or none.
+    /// - All attributes with the prefix are replaced, or none.
     /// - `Unsupported` where files have no attributes, unless none are to be set.
-    /// - Later writes of the content keep them, and so does a move; a copy has none.
+    /// - A write of the content keeps them, and so does `rename`; a copy has none.
     async fn write_attributes(&self, at: &Resolved, attributes: &Attributes) -> Result<()>;
 
     /// Returns the other paths in this workspace that lead to the same files: hard links, and other mounts of one

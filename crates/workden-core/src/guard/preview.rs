@@ -50,7 +50,7 @@ pub(super) fn diff(path: &VirtualPath, before: &[u8], after: &[u8]) -> Preview {
 pub(super) fn attributes(attributes: &Attributes) -> Preview {
     let mut page = Page::new(MOST_LINES, MOST_CHARS);
     for (name, value) in attributes.iter() {
-        page.line("+", &format!("{}{name}: {value}", attributes.prefix()));
+        page.line("+", &format!("{}{name}: {value}\n", attributes.prefix()));
     }
     page.finish()
 }
