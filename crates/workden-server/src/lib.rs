@@ -27,6 +27,7 @@ mod clock;
 mod config;
 mod database;
 mod described_values;
+mod disk;
 mod e2b;
 mod events;
 mod identity;

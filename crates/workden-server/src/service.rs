@@ -16,6 +16,7 @@ use crate::{
     approvals::ApprovalDesk,
     clock::Moment,
     database::{Database, EventWriter, KeyRow},
+    disk::DiskUse,
     events::{CallRecorder, EventLog},
     identity::{Principal, Rates, Role, ServiceSecret, TrustedKeys, new_id, new_key},
     operations::Metrics,
@@ -32,6 +33,7 @@ pub(crate) struct Service {
     pub(crate) secret: ServiceSecret,
     pub(crate) trusted: TrustedKeys,
     pub(crate) rates: Rates,
+    pub(crate) disk: DiskUse,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) traces: Traces,
     /// The id of this process as a writer of events.
@@ -74,6 +76,7 @@ impl Service {
         tasks.spawn(Arc::clone(&events).write_to(database.clone(), EventWriter::new(writer.clone())));
         Ok(Arc::new(Self {
             rates: Rates::default(),
+            disk: DiskUse::default(),
             metrics,
             traces,
             writer,

@@ -6,6 +6,7 @@ mod approvals;
 mod audit;
 mod changes;
 mod database;
+mod disk;
 mod documented;
 mod faults;
 mod files;

@@ -7,6 +7,7 @@ mod attributes;
 mod cached;
 mod change;
 mod directories;
+mod disk_usage;
 mod entries;
 mod errors;
 mod file_id;
@@ -31,6 +32,7 @@ use std::{os::fd::BorrowedFd, path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
+pub use disk_usage::disk_usage;
 use futures_util::StreamExt;
 use left_out::LeftOut;
 pub use root::PathOpening;

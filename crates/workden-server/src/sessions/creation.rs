@@ -47,6 +47,7 @@ impl Service {
         principal.require_tenant()?;
         let quotas = self.tenant_quotas(&principal.tenant).await?;
         let new = new.checked(&self.config(), &quotas)?;
+        self.disk.gate(&principal.tenant).require_room()?;
         let started_from = start.as_ref().map(|snapshot| snapshot.id.clone()).unwrap_or_default();
         let row = SessionRow { started_from, ..self.new_row(principal, &new)? };
         match self.database.add_session(&row, quotas.max_sessions).await {

@@ -176,6 +176,7 @@ impl Service {
         // Nothing outside executes what is in the directory of a session.
         let builder = Workspace::builder().session(sandboxes, id, record).git_files(GitFiles::Writable);
         let builder = self.with_policies(builder, &row.tenant, new.policy.as_ref()).await?;
+        let builder = builder.gate(Arc::new(self.disk.gate(&row.tenant)));
         let workspace = builder.approvals(self.approvals.of(recorder)).build()?;
         let (in_use, checked_at) = (AtomicU64::new(0), AtomicI64::new(Moment::now().0));
         let (id, tenant) = (row.id, row.tenant);
