@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    body::{Body, Bytes},
+    body::{Body, Bytes, to_bytes},
     extract::{FromRequest, Multipart, Request, multipart::Field},
     http::{
         HeaderMap, StatusCode,
@@ -27,6 +27,8 @@ use crate::v1::files::{body_pieces, gathered, pieces};
 
 /// Pieces of an upload that wait to be written.
 const PIECES: usize = 8;
+/// Bytes of a refused upload that are read before the answer.
+const DRAINED_BYTES: usize = 1 << 20;
 
 /// A file that was written.
 #[derive(Debug, Serialize)]
@@ -75,7 +77,14 @@ pub(super) async fn write(
     request: Request,
 ) -> Result<Json<Vec<UploadedFile>>, E2bFailure> {
     check(&query)?;
-    let metadata = metadata::of_upload(&headers)?;
+    let metadata = match metadata::of_upload(&headers) {
+        Ok(metadata) => metadata,
+        Err(refused) => {
+            // A client that is still sending when the connection closes would lose the answer.
+            let _ = to_bytes(request.into_body(), DRAINED_BYTES).await;
+            return Err(refused);
+        }
+    };
     if headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
         return Err(E2bFailure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "compressed uploads are not supported"));
     }
