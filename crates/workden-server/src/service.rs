@@ -14,6 +14,7 @@ use crate::{
     ServerConfig,
     api_error::ApiError,
     approvals::ApprovalDesk,
+    changes::Comparisons,
     clock::Moment,
     database::{Database, EventWriter, KeyRow},
     disk::DiskUse,
@@ -34,6 +35,7 @@ pub(crate) struct Service {
     pub(crate) trusted: TrustedKeys,
     pub(crate) rates: Rates,
     pub(crate) disk: DiskUse,
+    pub(crate) comparisons: Comparisons,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) traces: Traces,
     /// The id of this process as a writer of events.
@@ -77,6 +79,7 @@ impl Service {
         Ok(Arc::new(Self {
             rates: Rates::default(),
             disk: DiskUse::default(),
+            comparisons: Comparisons::default(),
             metrics,
             traces,
             writer,
@@ -157,7 +160,9 @@ impl Service {
 
 /// Who commits in a session is not the operator, and a service has many keepers.
 fn host_environment() -> HostEnvironment {
-    KeeperProgram::prefer_small(HostEnvironment::from_process().without_git_identity())
+    let host = HostEnvironment::from_process().without_git_identity();
+    // Between two releases the one beside this program may be older, with the same version.
+    if cfg!(debug_assertions) { host } else { KeeperProgram::prefer_small(host) }
 }
 
 /// Returns the id of a directory, which its first process writes.

@@ -5,6 +5,7 @@
 mod approvals;
 mod audit;
 mod changes;
+mod copies;
 mod database;
 mod disk;
 mod documented;
