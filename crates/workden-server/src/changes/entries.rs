@@ -1,7 +1,7 @@
 //! The entries of an archive that arrives in pieces, one by one, on a thread where reading may block.
 //!
 //! Invariant: an archive may come from a hostile sandbox. What is read of it is bounded, as a whole and for each header,
-//! and the thread ends when nobody waits for it.
+//! and the thread ends with its caller.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -2,7 +2,7 @@
 //! versions of a file, or as a patch; and the way back.
 //!
 //! The start is the snapshot that the session was created from, or no files. The present files are read by file calls,
-//! under the policy and without asking anyone: what a caller may not read is counted, and nothing that runs in the
+//! under the policy, and no question is asked: what a caller may not read is counted, and nothing that runs in the
 //! sandbox can hide a file or pretend one.
 
 mod comparisons;

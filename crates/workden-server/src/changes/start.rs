@@ -77,7 +77,7 @@ impl ComparedSession {
     pub(crate) async fn accept(self) -> Answer<()> {
         self.principal.require_tenant()?;
         let service = std::sync::Arc::clone(&self.service);
-        // Also if the client goes away: a copy that nobody finishes would stay for a while.
+        // Also if the client goes away: an unfinished copy would stay for a while.
         let accepting = async move {
             let _turn = self.service.comparisons.turn(&self.row.tenant).await?;
             let _in_use = self.live.begin_use();
