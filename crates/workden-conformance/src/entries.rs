@@ -1,6 +1,6 @@
 //! The answers of `resolve` and `stat`.
 
-use workden_core::{Backend, BackendExt, EntryKind, ErrorKind, Link, NameForm, Presence, Symlink};
+use workden_core::{Attributes, Backend, BackendExt, EntryKind, ErrorKind, Link, NameForm, Presence, Symlink};
 
 use crate::{
     Outcome,
@@ -19,6 +19,7 @@ list_checks! { entries:
     a_time_of_change_does_not_go_back,
     only_files_are_said_to_exist,
     what_has_one_name_has_no_others,
+    attributes_stay_with_a_file_or_are_refused,
 }
 
 /// A backend from the factory has an empty root.
@@ -133,4 +134,25 @@ pub async fn what_has_one_name_has_no_others(files: &dyn Backend) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// Attributes stay when the content is written anew, until they are replaced. A backend without attributes says so when
+/// there are some to set.
+pub async fn attributes_stay_with_a_file_or_are_refused(files: &dyn Backend) -> Outcome {
+    put(files, "/f", "x").await?;
+    let (none, some) = (Attributes::none("suite."), Attributes::new("suite.", [("note", "mine")])?);
+    let file = at(files, "/f").await?;
+    let kept = match files.set_attributes(&file, &some).await {
+        Ok(()) => &some,
+        answer => {
+            refused("attributes", answer, ErrorKind::Unsupported)?;
+            &none
+        }
+    };
+    equal("the attributes", &files.attributes(&file, "suite.").await?, kept)?;
+    put(files, "/f", "y").await?;
+    equal("the attributes after a write", &files.attributes(&file, "suite.").await?, kept)?;
+    files.set_attributes(&file, &none).await?;
+    equal("the attributes after they were cleared", files.attributes(&file, "suite.").await?, none)?;
+    holds(files, "/f", "y").await
 }

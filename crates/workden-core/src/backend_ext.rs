@@ -7,8 +7,8 @@ use std::future::Future;
 use bytes::Bytes;
 
 use crate::{
-    Backend, ByteRange, Changed, Content, Entry, EntryKind, Expect, FileIdentity, IfExists, Opened, Presence, Removal,
-    Resolved, Result, Symlink, VirtualPath, Written, limits,
+    Attributes, Backend, ByteRange, Changed, Content, Entry, EntryKind, Error, Expect, FileIdentity, IfExists, Opened,
+    Presence, Removal, Resolved, Result, Symlink, VirtualPath, Written, limits,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, HashlineEdit, Numbered, Outcome, Replacement, TextWindow, hashline},
 };
@@ -204,6 +204,29 @@ pub trait BackendExt: Backend {
             match self.host_files() {
                 Some(files) => files.open_file(at, most).await,
                 None => self.read(at, ByteRange::Whole { most }).await.map(|slice| Opened::Content(slice.bytes)),
+            }
+        }
+    }
+
+    /// Calls [`HostFiles::read_attributes`](crate::HostFiles::read_attributes); returns none if the backend is not on a
+    /// host.
+    fn attributes(&self, at: &Resolved, prefix: &str) -> impl Future<Output = Result<Attributes>> + Send {
+        async move {
+            match self.host_files() {
+                Some(files) => files.read_attributes(at, prefix).await,
+                None => Ok(Attributes::none(prefix)),
+            }
+        }
+    }
+
+    /// Calls [`HostFiles::write_attributes`](crate::HostFiles::write_attributes); `Unsupported` if the backend is not on
+    /// a host and there are attributes to set.
+    fn set_attributes(&self, at: &Resolved, attributes: &Attributes) -> impl Future<Output = Result<()>> + Send {
+        async move {
+            match self.host_files() {
+                Some(files) => files.write_attributes(at, attributes).await,
+                None if attributes.is_empty() => Ok(()),
+                None => Err(Error::no_attributes(&at.typed)),
             }
         }
     }

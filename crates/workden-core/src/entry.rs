@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use twox_hash::XxHash3_128;
 
-use crate::{Error, ErrorKind, Result, VirtualPath, setters::setters};
+use crate::{Attributes, Error, ErrorKind, Result, VirtualPath, setters::setters};
 
 /// One file, directory or special file, as listings and searches show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +27,9 @@ pub struct Entry {
     /// and if the backend does not know.
     #[serde(default = "one_name")]
     pub names: u64,
+    /// The attributes of a file, where a listing was asked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<Box<Attributes>>,
 }
 
 fn one_name() -> u64 {
@@ -73,7 +76,16 @@ impl Entry {
     /// Creates an entry with one name that is not a link; its size and time are unknown.
     #[must_use]
     pub fn new(path: VirtualPath, kind: EntryKind) -> Self {
-        Self { path, kind, size: None, modified: None, link: Link::Direct, name: NameForm::Exact, names: 1 }
+        Self {
+            path,
+            kind,
+            size: None,
+            modified: None,
+            link: Link::Direct,
+            name: NameForm::Exact,
+            names: 1,
+            attributes: None,
+        }
     }
 
     setters! {
@@ -87,6 +99,8 @@ impl Entry {
         name: NameForm,
         /// Sets how many names the file has.
         names: u64,
+        /// Sets the attributes of a file.
+        attributes: impl Into<Option<Box<Attributes>>>,
     }
 
     /// Whether this is a directory, or a link to one.

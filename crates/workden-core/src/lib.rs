@@ -42,8 +42,8 @@ mod verdict;
 mod visibility;
 
 pub use backend::{
-    Backend, ByteRange, Changed, Content, ContentStream, Expect, FileId, FileIdentity, HostFiles, IfExists, Opened,
-    Presence, Removal, Replaced, Resolved, Slice, Symlink, Written,
+    Attributes, Backend, ByteRange, Changed, Content, ContentStream, Expect, FileId, FileIdentity, HostFiles, IfExists,
+    Opened, Presence, Removal, Replaced, Resolved, Slice, Symlink, Written,
 };
 pub use backend_ext::{BackendExt, directory_entry};
 pub use clock::{Clock, Deadline, SteppingClock};

@@ -38,6 +38,10 @@ pub const IGNORE_RULES: usize = 5_000;
 pub const IGNORE_RULES_ABOVE: usize = 20_000;
 /// Filter globs that one grep accepts.
 pub const FILTER_GLOBS: usize = 1_000;
+/// Bytes that the attributes of a file with one prefix may have, names and values together.
+pub const ATTRIBUTE_BYTES: usize = 4096;
+/// Bytes that the name of an attribute may have, with its prefix: Linux permits 255, of which `user.` takes 5.
+pub const ATTRIBUTE_NAME_BYTES: usize = 250;
 /// How often a call is retried when its path keeps changing.
 pub const MOVED_RETRIES: usize = 20;
 /// Symbolic links followed in one path before it counts as a loop.

@@ -4,8 +4,8 @@
 use async_trait::async_trait;
 
 use crate::{
-    Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, HostFiles,
-    IfExists, Opened, Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written,
+    Attributes, Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity,
+    HostFiles, IfExists, Opened, Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written,
     search::{Alias, GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing, View},
     text::{Change, Excerpt, TextWindow},
 };
@@ -170,6 +170,14 @@ impl<B: Backend> Backend for PrefixBackend<B> {
 impl<B: Backend> HostFiles for PrefixBackend<B> {
     async fn open_file(&self, at: &Resolved, most: u64) -> Result<Opened> {
         self.told(self.backend.open(&self.outer_at(at), most).await)
+    }
+
+    async fn read_attributes(&self, at: &Resolved, prefix: &str) -> Result<Attributes> {
+        self.told(self.backend.attributes(&self.outer_at(at), prefix).await)
+    }
+
+    async fn write_attributes(&self, at: &Resolved, attributes: &Attributes) -> Result<()> {
+        self.told(self.backend.set_attributes(&self.outer_at(at), attributes).await)
     }
 
     async fn find_other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {

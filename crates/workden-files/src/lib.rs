@@ -39,7 +39,7 @@ pub mod toolkit;
 pub use blocking::may_block;
 pub use composite::{CompositeBackend, CompositeBuilder};
 #[cfg(unix)]
-pub use local::{BoundFiles, Durability, LocalBackend, LocalOptions, PathOpening};
+pub use local::{BoundFiles, Durability, LocalBackend, LocalOptions, PathOpening, disk_usage};
 #[cfg(unix)]
 pub use open_mounts::{Looked, OpenMount, open_mounts, shown_at};
 pub use state::{StateBackend, StateDocument};

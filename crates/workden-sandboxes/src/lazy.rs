@@ -18,8 +18,8 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 use workden_core::{
-    Backend, BackendExt, Error, ErrorKind, FileIdentity, HostFiles, Opened, Resolved, Result, Sandbox, VirtualPath,
-    forward_backend, forward_sandbox, sandbox::Job,
+    Attributes, Backend, BackendExt, Error, ErrorKind, FileIdentity, HostFiles, Opened, Resolved, Result, Sandbox,
+    VirtualPath, forward_backend, forward_sandbox, sandbox::Job,
 };
 
 type Starting = Pin<Box<dyn Future<Output = Result<Arc<dyn Sandbox>>> + Send>>;
@@ -208,6 +208,12 @@ forward_backend! {
 impl HostFiles for LazySandbox {
     async fn open_file(&self, at: &Resolved, most: u64) -> Result<Opened> {
         self.files().await?.open(at, most).await
+    }
+    async fn read_attributes(&self, at: &Resolved, prefix: &str) -> Result<Attributes> {
+        self.files().await?.attributes(at, prefix).await
+    }
+    async fn write_attributes(&self, at: &Resolved, attributes: &Attributes) -> Result<()> {
+        self.files().await?.set_attributes(at, attributes).await
     }
     async fn find_other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
         self.files().await?.other_names(files).await

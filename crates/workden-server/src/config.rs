@@ -122,6 +122,9 @@ pub struct TenantQuotas {
     pub memory: Option<String>,
     /// Processors of a session.
     pub cpus: Option<f64>,
+    /// What the files of all its sessions take on a disk of the service, like `10G`. Measured now and then: past it,
+    /// only reading and removing go on.
+    pub disk: Option<String>,
     /// Longest life of a session.
     #[serde(deserialize_with = "whole")]
     pub lifetime_seconds: u64,
@@ -174,6 +177,7 @@ impl Default for TenantQuotas {
             max_sessions: 1000,
             memory: None,
             cpus: None,
+            disk: None,
             lifetime_seconds: 30 * 24 * 3600,
             network: false,
             requests_per_second: 0,
@@ -190,7 +194,10 @@ impl TenantQuotas {
     ///
     /// When one is not.
     pub(crate) fn check(&self) -> Result<()> {
-        for (name, size) in [("memory", self.memory.as_deref()), ("snapshot_size", Some(self.snapshot_size.as_str()))] {
+        let snapshot_size = Some(self.snapshot_size.as_str());
+        let sizes =
+            [("memory", self.memory.as_deref()), ("disk", self.disk.as_deref()), ("snapshot_size", snapshot_size)];
+        for (name, size) in sizes {
             size.map(parse_size).transpose().map_err(|error| {
                 Error::new(ErrorKind::InvalidArgument, format!("invalid quota `{name}`: {}", error.sentence()))
             })?;

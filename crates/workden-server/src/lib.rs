@@ -28,6 +28,7 @@ mod config;
 mod dashboard;
 mod database;
 mod described_values;
+mod disk;
 mod e2b;
 mod events;
 mod identity;

@@ -12,7 +12,7 @@ use crate::{
     api_input::{no_such_method, no_such_path},
     api_page, dashboard,
     database::Database,
-    e2b,
+    disk, e2b,
     identity::{Role, authenticate},
     listening::{Listening, TlsIdentity},
     operations, sandboxd,
@@ -76,6 +76,9 @@ impl Server {
         service.tasks.spawn(async move { stopped.run_until_cancelled(sweeping).await });
         let (sampling, stopped) = (usage::sample(Arc::clone(&service)), stop.clone());
         service.tasks.spawn(async move { stopped.run_until_cancelled(sampling).await });
+        let measuring = disk::measure(Arc::clone(&service));
+        let stopped = stop.clone();
+        service.tasks.spawn(async move { stopped.run_until_cancelled(measuring).await });
         let (router, identity_shown) = (router(&service), identity.clone());
         let listening = Listening { listener, router, identity: identity_shown, service: Arc::clone(&service) };
         let serving = tokio::spawn(listening.serve(stop.clone()));

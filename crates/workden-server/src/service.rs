@@ -14,8 +14,10 @@ use crate::{
     ServerConfig,
     api_error::ApiError,
     approvals::ApprovalDesk,
+    changes::Comparisons,
     clock::Moment,
     database::{Database, EventWriter, KeyRow},
+    disk::DiskUse,
     events::{CallRecorder, EventLog},
     identity::{Principal, Rates, Role, ServiceSecret, TrustedKeys, new_id, new_key},
     operations::Metrics,
@@ -33,6 +35,8 @@ pub(crate) struct Service {
     pub(crate) secret: ServiceSecret,
     pub(crate) trusted: TrustedKeys,
     pub(crate) rates: Rates,
+    pub(crate) disk: DiskUse,
+    pub(crate) comparisons: Comparisons,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) traces: Traces,
     /// The id of this process as a writer of events.
@@ -77,6 +81,8 @@ impl Service {
         tasks.spawn(Arc::clone(&events).write_to(database.clone(), EventWriter::new(writer.clone())));
         Ok(Arc::new(Self {
             rates: Rates::default(),
+            disk: DiskUse::default(),
+            comparisons: Comparisons::default(),
             metrics,
             traces,
             writer,
@@ -158,7 +164,9 @@ impl Service {
 
 /// Who commits in a session is not the operator, and a service has many keepers.
 fn host_environment() -> HostEnvironment {
-    KeeperProgram::prefer_small(HostEnvironment::from_process().without_git_identity())
+    let host = HostEnvironment::from_process().without_git_identity();
+    // Between two releases the one beside this program may be older, with the same version.
+    if cfg!(debug_assertions) { host } else { KeeperProgram::prefer_small(host) }
 }
 
 /// Returns the id of a directory, which its first process writes.

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use workden_core::{
-    ByteRange, Changed, Entry, Expect, FileIdentity, IfExists, Presence, Removal, Resolved, Symlink, Timestamp,
-    VirtualPath, Written, sandbox,
+    Attributes, ByteRange, Changed, Entry, Expect, FileIdentity, IfExists, Presence, Removal, Resolved, Symlink,
+    Timestamp, VirtualPath, Written, sandbox,
     sandbox::{
         ExecuteRequest, Executed, Isolation, Job, JobId, JobOutput, JobRead, JobRequest, Killed, Signal, SpawnRequest,
         Usage, WatchRequest, WindowSize,
@@ -57,6 +57,7 @@ calls! {
     [SHORT_ANSWER]
     Resolve at "/v1/resolve" { path: VirtualPath, symlink: Symlink } -> ResolveAnswer;
     Stat at "/v1/stat" { at: Resolved } -> Entry;
+    ReadAttributes at "/v1/attributes" { at: Resolved, prefix: String } -> Attributes;
     Identify at "/v1/identify" { at: Resolved } -> Option<FileIdentity>;
     Origins at "/v1/origins" {} -> Vec<(VirtualPath, FileIdentity)>;
     StartJob at "/v1/start_job" { request: JobRequest } -> Job;
@@ -70,6 +71,7 @@ calls! {
 
     [ANSWER_AFTER_WORK]
     Write at "/v1/write" { at: Resolved, expect: Expect } -> Written;
+    SetAttributes at "/v1/set_attributes" { at: Resolved, attributes: Attributes } -> ();
     MakeDir at "/v1/make_dir" { at: Resolved } -> ();
     Remove at "/v1/remove" { at: Resolved, what: Removal } -> ();
     Rename at "/v1/rename" { from: Resolved, to: Resolved, if_exists: IfExists } -> ();

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use workden_core::{Audit, Backend, Error, ErrorKind, Result, Sandbox, VirtualPath, sandbox::MountAccess};
+use workden_core::{Audit, Backend, Error, ErrorKind, Gate, Result, Sandbox, VirtualPath, sandbox::MountAccess};
 use workden_files::{Durability, shown_at};
 use workden_policy::{PathScope, Policy, Preset, Ruleset, approvals::Approvals};
 use workden_sandboxes::GitFiles;
@@ -38,6 +38,7 @@ pub struct WorkspaceBuilder {
     /// The approval mode of each configuration.
     modes: Vec<ApprovalMode>,
     audits: Vec<Arc<dyn Audit>>,
+    gates: Vec<Arc<dyn Gate>>,
     sandboxes: Vec<SandboxKind>,
     work_dir: Option<String>,
     read_only: Vec<String>,
@@ -252,6 +253,13 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// Adds a gate of your own, which judges each call besides the policy: the strictest verdict wins.
+    #[must_use]
+    pub fn gate(mut self, gate: Arc<dyn Gate>) -> Self {
+        self.gates.push(gate);
+        self
+    }
+
     /// Adds a recorder of all calls.
     #[must_use]
     pub fn audit(mut self, audit: Arc<dyn Audit>) -> Self {
@@ -385,6 +393,7 @@ impl WorkspaceBuilder {
             read_only,
             approvals: answering(self.approvals, &self.modes),
             audits: self.audits,
+            gates: self.gates,
             directory: work_dir,
             shell,
             timeout,

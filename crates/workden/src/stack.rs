@@ -6,7 +6,7 @@
 use std::{sync::Arc, time::Duration};
 
 use workden_core::{
-    Audit, Backend, Guarded, Sandbox, VirtualPath,
+    Audit, Backend, Gate, Guarded, Sandbox, VirtualPath,
     sandbox::{CommandFacts, Shell},
 };
 use workden_policy::{Policy, approvals::Approvals};
@@ -39,6 +39,8 @@ pub(crate) struct Parts {
     pub(crate) read_only: ReadOnlyPaths,
     pub(crate) approvals: Approvals,
     pub(crate) audits: Vec<Arc<dyn Audit>>,
+    /// Gates of the program that builds the workspace.
+    pub(crate) gates: Vec<Arc<dyn Gate>>,
     /// Where relative paths start and commands run; `None` for the directory of the sandbox.
     pub(crate) directory: Option<VirtualPath>,
     /// The shell of commands, if it is known before the sandbox runs.
@@ -82,6 +84,7 @@ impl Parts {
         if !self.read_only.is_empty() {
             guarded = guarded.gate(Arc::new(self.read_only.clone()));
         }
+        let guarded = self.gates.iter().fold(guarded, |guarded, gate| guarded.gate(Arc::clone(gate)));
         self.audits.iter().fold(guarded, |guarded, audit| guarded.audit(Arc::clone(audit)))
     }
 }

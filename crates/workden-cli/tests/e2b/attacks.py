@@ -141,6 +141,57 @@ def paths(client, sandbox, token):
         assert answer.status_code in (400, 403) and isinstance(answer.json()["code"], str), (method, answer.text)
 
 
+def metadata(client, sandbox, token):
+    def upload(path, **metadata):
+        headers = to(sandbox, token, **{f"X-Metadata-{key}": value for key, value in metadata.items()})
+        return client.post(f"{URL}/files", params={"path": path}, headers=headers, content=b"x")
+
+    def call(method, path):
+        answer = client.post(f"{URL}/filesystem.Filesystem/{method}", headers=to(sandbox, token), json={"path": path})
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    many = {f"k{number}": "x" * 70 for number in range(60)}
+    for wrong in [{"a": "x" * 4096}, {"k" * 300: ""}, {"a": b"\xff"}, {"a": b"a\tb"}, many]:
+        answer = upload("noted", **wrong)
+        assert answer.status_code == 400 and answer.json()["code"] == 400, answer.text
+        assert answer.json()["message"].startswith("invalid metadata: "), answer.text
+    answer = upload("noted", a="x" * 60_000)
+    assert answer.status_code in (400, 431), answer.text
+    assert client.get(f"{URL}/files?path=noted", headers=to(sandbox, token)).status_code == 404
+    # What commands set must break neither a listing nor a write.
+    upload("odd/a", by="ada").raise_for_status()
+    names = ["'user.e2b.\\udcff'", "'user.e2b.'", "'user.e2b.binary'", "'user.other'"]
+    script = "import os; [os.setxattr('odd/a', name, b'\\xff') for name in [%s]]" % ", ".join(names)
+    assert b'"exited":true' in run(client, sandbox, token, "python3", "-c", script).content
+    script = """import os
+open('odd/full', 'w')
+try:
+    for number in range(9999): os.setxattr('odd/full', f'user.e2b.{number}', b'x' * 999)
+except OSError: pass
+os.mkfifo('odd/pipe'); os.link('odd/full', 'odd/twin')
+os.symlink('a', 'odd/link'); os.symlink('/etc/shadow', 'odd/out')"""
+    assert b'"exited":true' in run(client, sandbox, token, "python3", "-c", script).content
+    found = {item["name"]: item.get("metadata") for item in call("ListDir", "odd")["entries"]}
+    by = {"by": "ada"}
+    full = found.pop("full")
+    assert found == {"a": by, "link": by, "out": None, "pipe": None, "twin": full}, found
+    assert call("Stat", "odd/a")["entry"]["metadata"] == by and "metadata" not in call("Stat", "odd/pipe")["entry"]
+    for path in ["odd/full", "odd/a", "odd/link"]:
+        answer = upload(path)
+        assert answer.status_code == 200 and "metadata" not in answer.json()[0], answer.text
+        assert "metadata" not in call("Stat", path)["entry"]
+    assert upload("odd/link", by="ben").status_code == 200
+    assert call("Stat", "odd/a")["entry"]["metadata"] == {"by": "ben"}
+    answer = run(client, sandbox, token, "python3", "-c", "import os; print(os.listxattr('odd/a'))")
+    events = [item.get("event", {}) for _, item in frames(answer.content)]
+    shown = base64.b64decode("".join(event["data"]["stdout"] for event in events if "data" in event))
+    assert b"user.other" in shown and b"user.e2b.by" in shown and b"binary" not in shown, shown
+    for path in ["odd/pipe", "odd", "/proc/self/comm", "/etc/hostname"]:
+        answer = upload(path, by="ada")
+        assert answer.status_code in (400, 403, 404), (path, answer.text)
+
+
 def messages(client, sandbox, token):
     for content in [b"", b"\0", b"\0\xff\xff\xff\xff", b"\1\0\0\0\2{}", frame([]), frame({"process": {}}), b"\0\0\0\0\2{}"]:
         headers = to(sandbox, token, **{"Content-Type": STREAM})
@@ -301,6 +352,7 @@ def main():
             for part, more in [
                 (signatures, (sandbox, token)),
                 (paths, (sandbox, token)),
+                (metadata, (sandbox, token)),
                 (messages, (sandbox, token)),
                 (shapes, (key,)),
                 (policies, ()),

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 
-const { CommandExitError, NotFoundError, Sandbox, TimeoutError } = createRequire(`${process.cwd()}/`)('e2b')
+const { CommandExitError, InvalidArgumentError, NotFoundError, Sandbox, TimeoutError } = createRequire(`${process.cwd()}/`)('e2b')
 
 async function sandboxes() {
   const sandbox = await Sandbox.create({ timeoutMs: 600_000, metadata: { of: 'test' }, envs: { GREETING: 'hello' } })
@@ -42,6 +42,25 @@ async function files(sandbox) {
   const url = await sandbox.downloadUrl('notes/a.txt', { useSignatureExpiration: 600 })
   assert.equal(await (await fetch(url)).text(), 'one\n')
   assert.equal((await fetch(url.replace('a.txt', 'b.txt'))).status, 401)
+}
+
+async function metadata(sandbox) {
+  const { files } = sandbox
+  const kept = { author: 'Ada L.', empty: '' }
+  assert.deepEqual((await files.write('noted/a', 'a', { metadata: { Author: 'Ada L.', empty: '' } })).metadata, kept)
+  assert.deepEqual((await files.getInfo('noted/a')).metadata, kept)
+  const several = [{ path: 'noted/b', data: 'b' }, { path: 'noted/c', data: 'c' }]
+  await files.write(several, { metadata: { of: 'both' }, useOctetStream: true })
+  await files.write('noted/plain', 'p')
+  const found = Object.fromEntries((await files.list('noted')).map((item) => [item.name, item.metadata]))
+  assert.deepEqual(found, { a: kept, b: { of: 'both' }, c: { of: 'both' }, plain: undefined })
+  assert.deepEqual((await files.rename('noted/a', 'noted/d')).metadata, kept)
+  assert.equal((await files.write('noted/d', 'd')).metadata, undefined)
+  assert.equal((await files.getInfo('noted/d')).metadata, undefined)
+  for (const wrong of [{ 'a b': 'x' }, { a: 'ä' }, { a: 'x'.repeat(5000) }]) {
+    await assert.rejects(files.write('noted/wrong', 'x', { metadata: wrong }), InvalidArgumentError)
+  }
+  assert(!(await files.exists('noted/wrong')))
 }
 
 async function commands(sandbox) {
@@ -112,7 +131,7 @@ const done = []
 try {
   const sandbox = await sandboxes()
   done.push('sandboxes')
-  for (const part of [files, commands, terminals, repositories, copies, pauses]) {
+  for (const part of [files, metadata, commands, terminals, repositories, copies, pauses]) {
     await part(sandbox)
     done.push(part.name)
   }

@@ -4,6 +4,7 @@ It is configured by the variables that the SDK documents. Each finished part pri
 """
 
 import asyncio
+import io
 import os
 import time
 import urllib.error
@@ -113,7 +114,42 @@ def files(sandbox):
     fails(InvalidArgumentException, lambda: files.read("made"))
     fails(InvalidArgumentException, lambda: files.list("notes/a.txt"))
     fails(AuthenticationException, lambda: files.read("notes/a.txt", user="root"))
-    fails(SandboxException, lambda: files.write("x", "x", metadata={"of": "test"}))
+
+
+def metadata(sandbox):
+    files, odd = sandbox.files, "!#$%&'*+-.^_`|~"
+    given = {"Author": "Ada L.", "empty": "", odd: "~"}
+    kept = {"author": "Ada L.", "empty": "", odd: "~"}
+    written = files.write("noted/a", "a", metadata=given)
+    assert written.metadata == kept, written
+    assert files.get_info("noted/a").metadata == kept
+    files.write_files([{"path": "noted/b", "data": "b"}, {"path": "noted/c", "data": "c"}], metadata={"of": "both"})
+    files.write("noted/stream", io.BytesIO(b"s" * 3_000_000), metadata={"of": "stream"})
+    written = files.write("noted/plain", "p")
+    assert written.metadata is None and files.get_info("noted").metadata is None, written
+    sandbox.commands.run("ln -s a noted/link")
+    found = {item.name: item.metadata for item in files.list("noted")}
+    both = {"of": "both"}
+    assert found == {"a": kept, "b": both, "c": both, "stream": {"of": "stream"}, "plain": None, "link": kept}, found
+    # Commands see it, and take it along.
+    script = "import os; print(os.getxattr('noted/a', 'user.e2b.author').decode())"
+    assert sandbox.commands.run(f'python3 -c "{script}" && mv noted/a noted/moved').stdout == "Ada L.\n"
+    assert files.get_info("noted/moved").metadata == kept
+    sandbox.commands.run("""python3 -c "import os; os.setxattr('noted/moved', 'user.e2b.by', b'hand')" """)
+    renamed = files.rename("noted/moved", "noted/d")
+    assert renamed.metadata == {**kept, "by": "hand"}, renamed
+    # A write replaces all of it, and one without metadata clears it.
+    assert files.write("noted/d", "d", metadata={"new": "1"}).metadata == {"new": "1"}
+    assert files.get_info("noted/d").metadata == {"new": "1"} and files.read("noted/d") == "d"
+    assert files.write("noted/d", "e").metadata is None and files.get_info("noted/d").metadata is None
+    assert files.write("/tmp/noted", "t", metadata=both).metadata == both
+    assert files.get_info("/tmp/noted").metadata == both
+    # The first two are found by the SDK, and the others by the service.
+    many = {f"k{number}": "x" * 900 for number in range(6)}
+    for wrong in [{"a b": "x"}, {"a": "\u00e4"}, {"a": "x" * 5000}, {"k" * 300: "x"}, many]:
+        error = fails(InvalidArgumentException, lambda: files.write("noted/wrong", "x", metadata=wrong))
+        assert "metadata" in str(error), error
+    assert not files.exists("noted/wrong")
 
 
 def signatures(sandbox):
@@ -301,7 +337,7 @@ def copies(sandbox):
     before = sandbox.commands.run(look).stdout
     taken = sandbox.create_snapshot("base-files")
     assert taken.names == ["base-files"], taken
-    sandbox.files.write("copied/a.txt", "two")
+    sandbox.files.write("copied/a.txt", "two", metadata={"of": "copies"})
     unnamed = sandbox.create_snapshot()
     assert unnamed.names == [] and unnamed.snapshot_id != taken.snapshot_id, unnamed
     listed = Sandbox.list_snapshots(sandbox_id=sandbox.sandbox_id, limit=1)
@@ -319,6 +355,7 @@ def copies(sandbox):
     forks = sandbox.fork(timeout=600, count=3)
     for fork in forks:
         assert fork.files.read("copied/a.txt") == "two"
+        assert fork.files.get_info("copied/a.txt").metadata == {"of": "copies"}
         assert fork.get_info().metadata == sandbox.get_info().metadata
         assert fork.commands.run("echo $GREETING").stdout == "hello\n"
     forks[0].files.write("copied/a.txt", "four")
@@ -370,7 +407,7 @@ def main():
         for part in [endings, concurrency]:
             part()
             done.append(part.__name__)
-        for part in [files, watches, copies, ports, signatures, commands, processes, terminals, repositories, pauses]:
+        for part in [files, metadata, watches, copies, ports, signatures, commands, processes, terminals, repositories, pauses]:
             part(sandbox)
             done.append(part.__name__)
     finally:

@@ -43,14 +43,14 @@ fn node() -> PathBuf {
 
 #[test]
 fn the_python_sdk_works_unchanged() {
-    let parts = "sandboxes endings concurrency files watches copies ports signatures commands processes terminals repositories \
-                 pauses";
+    let parts = "sandboxes endings concurrency files metadata watches copies ports signatures commands processes \
+                 terminals repositories pauses";
     assert_eq!(last_line(&python(), "everything.py"), parts);
 }
 
 #[test]
 fn the_javascript_sdk_works_unchanged() {
-    let parts = "sandboxes files commands terminals repositories copies pauses";
+    let parts = "sandboxes files metadata commands terminals repositories copies pauses";
     assert_eq!(last_line(&node(), "everything.mjs"), parts);
 }
 

@@ -1,12 +1,14 @@
 //! What a session has changed since its start, as a list, by file and as a patch; the way back, and who may go it.
 
+use std::{path::Path, process::Command};
+
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::served::{Caller, Served, text, until};
+use crate::served::{Caller, Served, text};
 
-/// Returns the changes of a session as `+path`, `~path` and `-path`.
-async fn changes(caller: &Caller<'_>, session: &str) -> Vec<String> {
+/// Returns the changes of a session as `+path`, `~path` and `-path`, and how many names were not compared.
+async fn compared(caller: &Caller<'_>, session: &str) -> (Vec<String>, u64) {
     let (status, told) = caller.get(&format!("{session}/changes")).await;
     assert_eq!((status, &told["truncated"]), (StatusCode::OK, &json!(false)), "{told}");
     let sign = |kind: &str| match kind {
@@ -17,7 +19,12 @@ async fn changes(caller: &Caller<'_>, session: &str) -> Vec<String> {
     let change = |change: &Value| {
         format!("{}{}", sign(&text(&change["kind"])), text(&change["path"]).trim_start_matches("/workspace/"))
     };
-    told["changes"].as_array().unwrap().iter().map(change).collect()
+    let changes = told["changes"].as_array().unwrap().iter().map(change).collect();
+    (changes, told["not_compared"].as_u64().unwrap())
+}
+
+async fn changes(caller: &Caller<'_>, session: &str) -> Vec<String> {
+    compared(caller, session).await.0
 }
 
 async fn done(caller: &Caller<'_>, session: &str, line: &str) {
@@ -25,24 +32,37 @@ async fn done(caller: &Caller<'_>, session: &str, line: &str) {
     assert_eq!(code, 0, "{line}: {output}");
 }
 
+async fn accept(caller: &Caller<'_>, session: &str) -> StatusCode {
+    caller.post(&format!("{session}/changes/accept"), json!({})).await.0
+}
+
+async fn revert(caller: &Caller<'_>, session: &str, path: &str) -> StatusCode {
+    caller.post(&format!("{session}/changes/revert"), json!({ "path": path })).await.0
+}
+
+async fn patch(caller: &Caller<'_>, session: &str) -> String {
+    let answer = caller.request(Method::GET, &format!("{session}/changes/patch")).send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::OK);
+    answer.text().await.unwrap()
+}
+
 #[tokio::test]
 async fn changes_are_told_taken_back_and_accepted() {
     let (_state, served) = Served::new();
     let admin = served.admin();
     let (session, token) = admin.session(json!({})).await;
-    assert!(changes(&admin, &session).await.is_empty());
-    let line = "mkdir -p src empty && printf 'one\\ntwo\\n' > src/a.txt && printf '\\0\\1' > image && echo '#!/bin/sh' > run \
-                && chmod 755 run && ln -s src/a.txt link && ln run hard && echo ü > 'odd \"name\\'";
+    assert_eq!(compared(&admin, &session).await, (vec![], 0));
+    let line = "mkdir -p src empty && printf 'one\\ntwo\\n' > src/a.txt && printf '\\0\\1' > image && echo run > run \
+                && ln -s src/a.txt link && ln run hard && echo ü > 'odd \"name\\'";
     done(&admin, &session, line).await;
-    let all = ["+hard", "+image", "+link", "+odd \"name\\", "+run", "+src/a.txt"];
-    assert_eq!(changes(&admin, &session).await, all);
+    let all = ["+hard", "+image", "+odd \"name\\", "+run", "+src/a.txt"].map(str::to_owned);
+    assert_eq!(compared(&admin, &session).await, (all.into(), 1));
 
-    let accept = async |caller: &Caller<'_>| caller.post(&format!("{session}/changes/accept"), json!({})).await.0;
-    assert_eq!(accept(&admin).await, StatusCode::NO_CONTENT);
+    assert_eq!(accept(&admin, &session).await, StatusCode::NO_CONTENT);
     assert!(changes(&admin, &session).await.is_empty());
-    let line = "printf 'one\\n2\\n' > src/a.txt && rm link run && printf '\\0\\2' > image && chmod 600 hard && echo new > new.txt";
+    let line = "printf 'one\\n2\\n' > src/a.txt && rm run && printf '\\0\\2' > image && echo new > new.txt";
     done(&admin, &session, line).await;
-    let all = ["~hard", "~image", "-link", "+new.txt", "-run", "~src/a.txt"];
+    let all = ["~image", "+new.txt", "-run", "~src/a.txt"];
     assert_eq!(changes(&admin, &session).await, all);
 
     let file = async |path: &str| admin.get(&format!("{session}/changes/file?path={path}")).await.1;
@@ -51,34 +71,61 @@ async fn changes_are_told_taken_back_and_accepted() {
     let path = format!("{session}/files?path=src/a.txt");
     let etag = admin.request(Method::GET, &path).send().await.unwrap().headers()["etag"].to_str().unwrap().to_owned();
     assert_eq!(text(&versions["etag"]), etag);
-    assert_eq!(
-        file("image").await,
-        json!({ "before": null, "after": null, "binary": true, "etag": file("image").await["etag"] })
-    );
+    let image = file("image").await;
+    assert_eq!((&image["before"], &image["after"], &image["binary"]), (&json!(null), &json!(null), &json!(true)));
     assert_eq!((&file("run").await["after"], &file("new.txt").await["before"]), (&json!(null), &json!(null)));
 
     // The token of the session is the agent's.
     let agent = served.with_key(&token);
     assert_eq!(changes(&agent, &session).await, all);
-    let revert = async |caller: &Caller<'_>, path: &str| {
-        caller.post(&format!("{session}/changes/revert"), json!({ "path": path })).await.0
-    };
-    assert_eq!(revert(&agent, "run").await, StatusCode::FORBIDDEN);
-    assert_eq!(accept(&agent).await, StatusCode::FORBIDDEN);
-    for path in ["src/a.txt", "link", "run", "image", "hard", "new.txt"] {
-        assert_eq!(revert(&admin, path).await, StatusCode::NO_CONTENT, "{path}");
+    assert_eq!(revert(&agent, &session, "run").await, StatusCode::FORBIDDEN);
+    assert_eq!(accept(&agent, &session).await, StatusCode::FORBIDDEN);
+    for path in ["src/a.txt", "run", "image", "new.txt"] {
+        assert_eq!(revert(&admin, &session, path).await, StatusCode::NO_CONTENT, "{path}");
     }
     assert!(changes(&admin, &session).await.is_empty());
-    done(
-        &admin,
-        &session,
-        "[ -x run ] && [ \"$(readlink link)\" = src/a.txt ] && [ ! -e new.txt ] && grep -q two src/a.txt",
-    )
-    .await;
-    assert_eq!(revert(&admin, "missing").await, StatusCode::NOT_FOUND);
-    assert_eq!(revert(&admin, "/etc/passwd").await, StatusCode::BAD_REQUEST);
-    assert_eq!(revert(&admin, "../../etc/passwd").await, StatusCode::BAD_REQUEST);
-    assert_eq!(admin.call(Method::DELETE, &session, None).await.0, StatusCode::NO_CONTENT);
+    done(&admin, &session, "[ ! -e new.txt ] && grep -q two src/a.txt && grep -q run run").await;
+    assert_eq!(revert(&admin, &session, "missing").await, StatusCode::NOT_FOUND);
+    assert_eq!(revert(&admin, &session, "/etc/passwd").await, StatusCode::BAD_REQUEST);
+    assert_eq!(revert(&admin, &session, "../../etc/passwd").await, StatusCode::BAD_REQUEST);
+    assert_eq!(admin.delete(&session).await, StatusCode::NO_CONTENT);
+}
+
+#[tokio::test]
+async fn a_hostile_session_hides_nothing_and_turns_no_way_back() {
+    let (_state, served) = Served::new();
+    let admin = served.admin();
+    let (session, _) = admin.session(json!({})).await;
+    done(&admin, &session, "mkdir d other && echo kept > other/f && echo mine > d/f").await;
+    assert_eq!(accept(&admin, &session).await, StatusCode::NO_CONTENT);
+    let line = "rm -r d && ln -s other d && mkfifo pipe && truncate -s 9G large && mkdir x && echo evil > x/evil.py \
+                && printf evil > \"$(printf 'odd\\377')\" && ln odd* second.py && chmod 111 x";
+    done(&admin, &session, line).await;
+    // What is too large to compare is said.
+    let (status, told) = admin.get(&format!("{session}/changes")).await;
+    assert_eq!((status, &told["truncated"]), (StatusCode::OK, &json!(true)), "{told}");
+    done(&admin, &session, "rm large").await;
+    let (changes, not_compared) = compared(&admin, &session).await;
+    assert!(changes.contains(&"+second.py".to_owned()) && changes.contains(&"-d/f".to_owned()), "{changes:?}");
+    // The link, the pipe and the odd name; and, if it may not be read, the directory.
+    let is_told = changes.contains(&"+x/evil.py".to_owned());
+    assert_eq!(not_compared, if is_told { 3 } else { 4 }, "{changes:?}");
+    assert_eq!(revert(&admin, &session, "d/f").await, StatusCode::CONFLICT);
+    done(&admin, &session, "[ \"$(cat other/f)\" = kept ]").await;
+    assert_eq!(admin.delete(&session).await, StatusCode::NO_CONTENT);
+}
+
+/// Downloads the files of a session into a new directory.
+async fn downloaded(caller: &Caller<'_>, session: &str, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    let archive = caller.request(Method::GET, &format!("{session}/files/archive?path=.")).send().await.unwrap();
+    std::fs::write(to.join("all.tar"), archive.bytes().await.unwrap()).unwrap();
+    sh(to, "tar -xf all.tar && rm all.tar");
+}
+
+fn sh(directory: &Path, line: &str) {
+    let done = Command::new("sh").args(["-c", line]).current_dir(directory).output().unwrap();
+    assert!(done.status.success(), "{line}: {done:?}");
 }
 
 #[tokio::test]
@@ -86,78 +133,62 @@ async fn a_patch_makes_the_start_the_present() {
     let (state, served) = Served::new();
     let admin = served.admin();
     let (session, _) = admin.session(json!({})).await;
-    let line = "seq 30 > long && printf 'no end' > end && ln -s long link && echo x > gone && echo run > 'od\\d\tname' && mkdir d";
+    let line = "seq 30 > long && printf 'no end' > end && ln -s long link && echo x > gone && echo run > 'od\\d\tname' \
+                && mkdir d && printf 'b\\r' > 'setup.py 2019' && echo old > 'setup.py 2020-01-01 00:00:00.000000000 +0000' \
+                && echo py > setup.py && printf 'one\\rtwo\\r\\n' > log && echo e > '-n' && git init -q . && echo u > ü";
     done(&admin, &session, line).await;
-    let copied = |name: &str| {
-        let to = state.path().join(name);
-        std::fs::create_dir(&to).unwrap();
-        to
-    };
-    let archive = async |to: &std::path::Path| {
-        // With links, which an archive of the API does not have.
-        let made = admin.run(&session, "tar -cf /tmp/all.tar . && mv /tmp/all.tar . && ls all.tar").await;
-        assert_eq!(made.0, 0, "{}", made.1);
-        let bytes = admin.request(Method::GET, &format!("{session}/files?path=all.tar")).send().await.unwrap();
-        std::fs::write(to.join("all.tar"), bytes.bytes().await.unwrap()).unwrap();
-        let line = "tar -xf all.tar && rm all.tar";
-        assert!(std::process::Command::new("sh").args(["-c", line]).current_dir(to).status().unwrap().success());
-        done(&admin, &session, "rm all.tar").await;
-    };
-    let (before, after) = (copied("before"), copied("after"));
-    archive(&before).await;
-    assert_eq!(admin.post(&format!("{session}/changes/accept"), json!({})).await.0, StatusCode::NO_CONTENT);
-    let line = "sed -i 's/^15$/fifteen/' long && printf 'an end\\n' > end && ln -sfn end link && rm gone && chmod 755 od* \
-                && printf 'new' > d/new && head -c 3000 /dev/urandom > bytes && seq 400000 > large";
+    assert_eq!(accept(&admin, &session).await, StatusCode::NO_CONTENT);
+    let (before, after) = (state.path().join("before"), state.path().join("after"));
+    downloaded(&admin, &session, &before).await;
+    let line = "sed -i 's/^15$/fifteen/' long && printf 'an end\\n' > end && ln -sfn end link && rm gone && echo 2 >> od* \
+                && printf 'new' > d/new && head -c 3000 /dev/urandom > bytes && seq 400000 > large && printf 'c\\r' > 'setup.py 2019' \
+                && echo evil > 'setup.py 2020-01-01 00:00:00.000000000 +0000' && printf 'one\\r2\\r\\n' > log && echo f > '-n' \
+                && echo new > 'a b/ b/c' 2>/dev/null || mkdir 'a b' && echo new > 'a b/c' && echo true > .git/hooks/pre-commit \
+                && : > empty && echo v > ü";
     done(&admin, &session, line).await;
-    archive(&after).await;
-    let patch = admin.request(Method::GET, &format!("{session}/changes/patch")).send().await.unwrap();
-    let patch = patch.text().await.unwrap();
-    assert!(patch.starts_with("# not in this patch, because it is not text or too large: bytes\n"), "{patch}");
-    assert!(patch.lines().nth(1).unwrap().ends_with(": large"), "{patch}");
+    downloaded(&admin, &session, &after).await;
+    let patch = patch(&admin, &session).await;
+    let left_out: Vec<&str> = patch.lines().map_while(|line| line.strip_prefix("# not in this patch: ")).collect();
+    assert_eq!(left_out, [".git/hooks/pre-commit", "bytes", "large"], "{patch}");
     std::fs::write(state.path().join("all.patch"), &patch).unwrap();
-    for name in ["bytes", "large"] {
-        std::fs::remove_file(after.join(name)).unwrap();
-    }
-    let line = "git init -q before && cd before && git apply ../all.patch && rm -r .git && diff -r --no-dereference . ../after \
-                && [ -x od* ]";
-    let applied = std::process::Command::new("sh").args(["-c", line]).current_dir(state.path()).output().unwrap();
-    assert!(applied.status.success(), "{applied:?}\n{patch}");
-    assert_eq!(admin.call(Method::DELETE, &session, None).await.0, StatusCode::NO_CONTENT);
-}
-
-/// Runs a line that the policy asks about, and approves it.
-async fn approved(caller: &Caller<'_>, session: &str, line: &str) {
-    let pending = || async { caller.get("/v1/approvals").await.1.as_array().unwrap().clone() };
-    let approve = async {
-        until("a question", || async { !pending().await.is_empty() }).await;
-        let path = format!("/v1/approvals/{}", text(&pending().await[0]["id"]));
-        assert_eq!(caller.post(&path, json!({ "decision": "approve", "scope": "once" })).await.0, StatusCode::OK);
-    };
-    tokio::join!(done(caller, session, line), approve);
+    sh(&after, "rm -r bytes large .git");
+    let same = "rm -rf .git && diff -r . ../after";
+    sh(state.path(), "rm -r before/.git && cp -r before patched");
+    sh(&before, &format!("git init -q . && git apply ../all.patch && {same}"));
+    // Which does not know quoted names of all kinds, but must not write elsewhere.
+    sh(&state.path().join("patched"), "patch -s -p1 < ../all.patch >/dev/null; grep -qx py setup.py && [ ! -e .git ]");
+    assert_eq!(admin.delete(&session).await, StatusCode::NO_CONTENT);
 }
 
 #[tokio::test]
 async fn a_policy_holds_for_changes() {
     let (_state, served) = Served::new();
     let admin = served.admin();
-    let rules = json!({ "read": { "rules": [{ "pattern": "**/secret*", "action": "deny" }] },
-                        "write": { "rules": [{ "pattern": "**/fixed*", "action": "deny" }] } });
+    let rules = json!({
+        "ls": { "default": "allow" },
+        "read": { "default": "allow", "rules": [{ "pattern": "**/secret*", "action": "deny" },
+                                                { "pattern": "**/asked*", "action": "ask" }] },
+        "write": { "default": "allow", "rules": [{ "pattern": "**/fixed*", "action": "deny" }] },
+        "execute": { "default": "allow" }
+    });
     let (session, _) = admin.session(json!({ "policy": { "rules": rules } })).await;
-    approved(
-        &admin,
-        &session,
-        r#"python3 -c "[open(name + '.txt', 'w').write('1') for name in ['secret', 'fixed', 'open']]""#,
-    )
-    .await;
-    assert_eq!(changes(&admin, &session).await, ["+fixed.txt", "+open.txt"]);
-    let (status, refused) = admin.get(&format!("{session}/changes/file?path=secret.txt")).await;
-    assert_eq!(status, StatusCode::FORBIDDEN, "{refused}");
-    let patch =
-        admin.request(Method::GET, &format!("{session}/changes/patch")).send().await.unwrap().text().await.unwrap();
-    assert!(patch.contains("open.txt") && !patch.contains("secret"), "{patch}");
-    assert_eq!(admin.post(&format!("{session}/changes/accept"), json!({})).await.0, StatusCode::NO_CONTENT);
-    approved(&admin, &session, r#"python3 -c "open('fix' + 'ed.txt', 'w').write('2')""#).await;
-    let (status, refused) = admin.post(&format!("{session}/changes/revert"), json!({ "path": "fixed.txt" })).await;
-    assert_eq!(status, StatusCode::FORBIDDEN, "{refused}");
-    assert_eq!(admin.call(Method::DELETE, &session, None).await.0, StatusCode::NO_CONTENT);
+    let write = r#"python3 -c "import os
+[open(name + '.txt', 'w').write('1') for name in ['secret', 'fixed', 'open', 'asked']]; os.link('secret.txt', 'aa')""#;
+    assert_eq!(admin.run_approved(&session, write).await.0, 0);
+    // The denied file, its other name, and the one that needs a question, which is not asked.
+    let expected = ["+fixed.txt", "+open.txt"].map(str::to_owned);
+    assert_eq!(compared(&admin, &session).await, (expected.into(), 3));
+    for path in ["secret.txt", "aa", "asked.txt"] {
+        let (status, refused) = admin.get(&format!("{session}/changes/file?path={path}")).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{path}: {refused}");
+    }
+    let patch = patch(&admin, &session).await;
+    assert!(patch.contains("open.txt") && !patch.contains("secret") && !patch.contains("b/aa"), "{patch}");
+    assert_eq!(accept(&admin, &session).await, StatusCode::NO_CONTENT);
+    admin
+        .run_approved(&session, r#"python3 -c "import os; open('fix' + 'ed.txt', 'w').write('2'); os.remove('aa')""#)
+        .await;
+    assert_eq!(changes(&admin, &session).await, ["~fixed.txt"]);
+    assert_eq!(revert(&admin, &session, "fixed.txt").await, StatusCode::FORBIDDEN);
+    assert_eq!(admin.delete(&session).await, StatusCode::NO_CONTENT);
 }

@@ -5,7 +5,9 @@
 mod approvals;
 mod audit;
 mod changes;
+mod copies;
 mod database;
+mod disk;
 mod documented;
 mod faults;
 mod files;

@@ -195,6 +195,18 @@ impl Caller<'_> {
         self.post(&format!("{session}/commands"), json!({ "command": "true" })).await.0
     }
 
+    /// Runs a line that the policy asks about, and approves it.
+    pub(crate) async fn run_approved(&self, session: &str, line: &str) -> (i64, String) {
+        let pending = || async { self.get("/v1/approvals").await.1.as_array().unwrap().clone() };
+        let approve = async {
+            until("a question", || async { !pending().await.is_empty() }).await;
+            let path = format!("/v1/approvals/{}", text(&pending().await[0]["id"]));
+            let answer = json!({ "decision": "approve", "scope": "once" });
+            assert_eq!(self.post(&path, answer).await.0, StatusCode::OK);
+        };
+        tokio::join!(self.run(session, line), approve).0
+    }
+
     /// Runs a line, and returns the exit code and the output.
     pub(crate) async fn run(&self, session: &str, line: &str) -> (i64, String) {
         let (status, done) = self.post(&format!("{session}/commands"), json!({ "command": line })).await;

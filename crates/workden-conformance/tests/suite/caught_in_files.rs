@@ -272,6 +272,7 @@ pub(crate) const CAUGHT: &[(Spoil, &[&str])] = &[
     (ChangeLeavesATemporaryFile, &["changing::a_change_that_cannot_be_planned_changes_nothing"]),
     (ChangeDisregardsItsCeiling, &["changing::a_change_beyond_its_ceiling_is_too_large"]),
     (NamesAreTheirOwnOthers, &["entries::what_has_one_name_has_no_others"]),
+    (AttributesAreForgotten, &["entries::attributes_stay_with_a_file_or_are_refused"]),
     (
         MakeDirMakesOnlyTheLast,
         &[

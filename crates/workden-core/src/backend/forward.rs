@@ -7,7 +7,7 @@
 /// the name of a macro that is invoked as `name!(self, method(arguments))`, or `[|this| receiver, |answer| answer]`:
 /// the receiver of the call, which lives until the call has returned, and a function of the answer. `host_files` is the
 /// answer of [`Backend::host_files`](crate::Backend::host_files); with `host_files: own` the type implements
-/// [`HostFiles`](crate::HostFiles) itself and forwards its calls by `looks`; the calling module then imports
+/// [`HostFiles`](crate::HostFiles) itself and forwards its calls in the same ways; the calling module then imports
 /// [`BackendExt`](crate::BackendExt).
 ///
 /// ```
@@ -46,6 +46,18 @@ macro_rules! forward_backend {
         impl<$($generics)*> $crate::HostFiles for $type {
             async fn open_file(&self, at: &$crate::Resolved, most: u64) -> $crate::Result<$crate::Opened> {
                 $crate::__forward_call!($look self open(at, most))
+            }
+
+            async fn read_attributes(&self, at: &$crate::Resolved, prefix: &str) -> $crate::Result<$crate::Attributes> {
+                $crate::__forward_call!($look self attributes(at, prefix))
+            }
+
+            async fn write_attributes(
+                &self,
+                at: &$crate::Resolved,
+                attributes: &$crate::Attributes,
+            ) -> $crate::Result<()> {
+                $crate::__forward_call!($change self set_attributes(at, attributes))
             }
 
             async fn find_other_names(&self, files: &[$crate::Resolved]) -> $crate::Result<Vec<Vec<$crate::VirtualPath>>> {

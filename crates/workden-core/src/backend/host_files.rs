@@ -10,10 +10,10 @@ use std::fmt;
 use async_trait::async_trait;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Opened, Resolved, Result, VirtualPath};
+use crate::{Attributes, Opened, Resolved, Result, VirtualPath};
 
 /// The extension of a [`Backend`](crate::Backend) whose files are on the file systems of a machine: the names of a
-/// file, and the open file itself. [`Backend::host_files`](crate::Backend::host_files) is the only way to get it.
+/// file, its attributes, and the open file itself. [`Backend::host_files`](crate::Backend::host_files) is the only way to get it.
 #[async_trait]
 pub trait HostFiles: Send + Sync {
     /// Opens a file of this machine, or reads the content of a file elsewhere.
@@ -22,6 +22,23 @@ pub trait HostFiles: Send + Sync {
     ///
     /// - Behaves like [`read`](crate::Backend::read) of the whole file: `TooLarge` for more than `most` bytes.
     async fn open_file(&self, at: &Resolved, most: u64) -> Result<Opened>;
+
+    /// Returns the attributes of a file whose names start with `prefix`.
+    ///
+    /// # Behavior
+    ///
+    /// - A file system without attributes has none. Attributes that are not text are left out.
+    /// - `TooLarge` for more than [`limits::ATTRIBUTE_BYTES`](crate::limits::ATTRIBUTE_BYTES), which commands can set.
+    async fn read_attributes(&self, at: &Resolved, prefix: &str) -> Result<Attributes>;
+
+    /// Replaces the attributes of a file whose names start with the prefix. Content and other attributes stay.
+    ///
+    /// # Behavior
+    ///
+    /// - All attributes with the prefix are replaced, or none.
+    /// - `Unsupported` where files have no attributes, unless none are to be set.
+    /// - A write of the content keeps them, and so does `rename`; a copy has none.
+    async fn write_attributes(&self, at: &Resolved, attributes: &Attributes) -> Result<()>;
 
     /// Returns the other paths in this workspace that lead to the same files: hard links, and other mounts of one
     /// directory. The answer has one list per file, in order; it is for judging a call, not for showing.

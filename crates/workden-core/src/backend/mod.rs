@@ -4,6 +4,7 @@
 //! Invariant: I/O takes a path that `resolve` returned and never follows a symbolic link. If the path has changed
 //! since, the call fails with `Moved`, and the caller retries from `resolve`.
 
+mod attributes;
 mod content;
 mod forward;
 mod host_files;
@@ -12,6 +13,7 @@ mod resolved;
 use std::fmt;
 
 use async_trait::async_trait;
+pub use attributes::Attributes;
 pub use content::{
     ByteRange, Changed, Content, ContentStream, Expect, IfExists, Opened, Removal, Replaced, Slice, Written,
 };

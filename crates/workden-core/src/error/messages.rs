@@ -59,6 +59,13 @@ impl Error {
         }
     }
 
+    /// Returns the error for a file that cannot have attributes.
+    #[must_use]
+    pub fn no_attributes(path: &VirtualPath) -> Self {
+        let sentence = format!("cannot set attributes of `{path}`: they are not supported with its file system");
+        Self::new(ErrorKind::Unsupported, sentence).hint("keep them in a file of their own")
+    }
+
     /// Returns the error for a file beyond a limit.
     #[must_use]
     pub fn too_large(verb: &str, path: &VirtualPath, size: u64, most: u64) -> Self {

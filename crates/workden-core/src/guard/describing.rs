@@ -16,6 +16,8 @@ pub(super) enum NewContent<'a> {
     Bytes(usize),
     /// Content in pieces, of unknown size.
     Pieces,
+    /// This many attributes in place of the current ones; the content stays.
+    Attributes(usize),
     /// A change of the current content.
     Change(&'a Change),
 }
@@ -33,11 +35,15 @@ pub(super) fn describe(op: Op<'_>, content: NewContent<'_>, below: usize) -> Str
         Op::Read(at) => format!("Read {}", quoted(at)),
         Op::Write(at) => match content {
             NewContent::Bytes(count) => format!("Write {} to {}", counted(count, "byte"), quoted(at)),
+            NewContent::Attributes(0) => format!("Remove the attributes of {}", quoted(at)),
+            NewContent::Attributes(count) => format!("Set {} of {}", counted(count, "attribute"), quoted(at)),
             NewContent::Pieces | NewContent::Change(_) | NewContent::None => format!("Write {}", quoted(at)),
         },
         Op::Change(at) => match content {
             NewContent::Change(change) => format!("Edit {}: {}", quoted(at), describe_change(change)),
-            NewContent::Bytes(_) | NewContent::Pieces | NewContent::None => format!("Edit {}", quoted(at)),
+            NewContent::Bytes(_) | NewContent::Pieces | NewContent::Attributes(_) | NewContent::None => {
+                format!("Edit {}", quoted(at))
+            }
         },
         Op::MakeDir(at) => format!("Make the directory {}", quoted(at)),
         Op::Remove(at) => format!("Delete {}{with_all}", quoted(at)),

@@ -1,7 +1,7 @@
 //! What a record tells of the result of a call: numbers, and never content.
 
 use crate::{
-    Changed, Entry, Slice, Written,
+    Attributes, Changed, Entry, Slice, Written,
     backend::Opened,
     sandbox::{Executed, FileEvents, Job, Process},
     search::{Globbed, Grepped, Listing},
@@ -44,4 +44,18 @@ macro_rules! without_numbers {
     };
 }
 
-without_numbers!((), Changed, Entry, Excerpt, FileEvents, Globbed, Grepped, Job, Listing, Opened, Process, Written);
+without_numbers!(
+    (),
+    Attributes,
+    Changed,
+    Entry,
+    Excerpt,
+    FileEvents,
+    Globbed,
+    Grepped,
+    Job,
+    Listing,
+    Opened,
+    Process,
+    Written
+);

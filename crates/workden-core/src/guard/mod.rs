@@ -36,8 +36,8 @@ use judging::Depth;
 use trace::Trace;
 
 use crate::{
-    Backend, BackendExt, ByteRange, Changed, Content, Entry, Expect, FileIdentity, HostFiles, IfExists, Opened,
-    Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written,
+    Attributes, Backend, BackendExt, ByteRange, Changed, Content, Entry, Expect, FileIdentity, HostFiles, IfExists,
+    Opened, Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -235,6 +235,17 @@ impl<B: Backend> Backend for Guarded<B> {
 impl<B: Backend> HostFiles for Guarded<B> {
     async fn open_file(&self, at: &Resolved, most: u64) -> Result<Opened> {
         traced!(self, Op::Read(at), |trace, _op| self.open_guarded(trace, at, most).await)
+    }
+
+    async fn read_attributes(&self, at: &Resolved, prefix: &str) -> Result<Attributes> {
+        traced!(self, Op::Stat(at), |trace, op| {
+            self.pass(trace, op, Depth::One).await?;
+            self.inner.attributes(at, prefix).await
+        })
+    }
+
+    async fn write_attributes(&self, at: &Resolved, attributes: &Attributes) -> Result<()> {
+        traced!(self, Op::Write(at), |trace, _op| self.set_attributes_guarded(trace, at, attributes).await)
     }
 
     async fn find_other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {

@@ -10,7 +10,7 @@ use super::{
     excerpt,
     page::{Page, Preview},
 };
-use crate::{VirtualPath, text::encoding::decode_losslessly};
+use crate::{Attributes, VirtualPath, text::encoding::decode_losslessly};
 
 /// Lines of a preview.
 const MOST_LINES: usize = 200;
@@ -44,6 +44,15 @@ pub(super) fn diff(path: &VirtualPath, before: &[u8], after: &[u8]) -> Preview {
             lines(&before, &after, Page::new(MOST_LINES, MOST_CHARS_OF_OTHER)).after(&told)
         }
     }
+}
+
+/// Returns the attributes to set, a line each.
+pub(super) fn attributes(attributes: &Attributes) -> Preview {
+    let mut page = Page::new(MOST_LINES, MOST_CHARS);
+    for (name, value) in attributes.iter() {
+        page.line("+", &format!("{}{name}: {value}\n", attributes.prefix()));
+    }
+    page.finish()
 }
 
 fn lines(before: &str, after: &str, mut page: Page) -> Preview {

@@ -1,4 +1,4 @@
-//! Writing and editing: limits on the new content, and approvals of exactly one change.
+//! Writing, editing and attributes: limits on the new content, and approvals of exactly one change.
 //!
 //! Invariant: an approved change is applied only to the version that the approver was shown, or only if the file is
 //! still missing; anything else is a conflict.
@@ -21,8 +21,8 @@ use super::{
     trace::Trace,
 };
 use crate::{
-    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, ErrorKind, Expect, Refusal, Resolved, Result,
-    Version, VirtualPath, Written, limits,
+    Attributes, Backend, BackendExt, ByteRange, Changed, Content, ContentStream, Entry, Error, ErrorKind, Expect,
+    Refusal, Resolved, Result, Version, VirtualPath, Written, limits,
     text::{Change, splice},
 };
 
@@ -108,6 +108,34 @@ impl<B: Backend> Guarded<B> {
             Err(error) if error.kind() == ErrorKind::TooLarge => Ok(CurrentContent::Huge(entry)),
             Err(error) => Err(error),
         }
+    }
+
+    /// Replaces attributes. They are no content: no limit on sizes applies.
+    pub(super) async fn set_attributes_guarded(
+        &self,
+        trace: &mut Trace<'_>,
+        at: &Resolved,
+        attributes: &Attributes,
+    ) -> Result<()> {
+        let op = Op::Write(at);
+        if self.is_open() {
+            trace.allowed();
+            return self.inner.set_attributes(at, attributes).await;
+        }
+        let mut findings = self.examine(op, Depth::One, Look::AsResolved).await?;
+        if findings.ask.is_none() || self.roles.approver.is_none() {
+            self.settle(trace, op, Depth::One, findings, NewContent::None, None).await?;
+            return self.inner.set_attributes(at, attributes).await;
+        }
+        let before = self.inner.stat(at).await?;
+        findings.replaced = Some(TargetState::Entry(before.clone(), None));
+        let (new, preview) = (NewContent::Attributes(attributes.len()), preview::attributes(attributes));
+        self.settle(trace, op, Depth::One, findings, new, Some(preview)).await?;
+        match self.inner.stat(at).await {
+            Ok(now) if now == before => {}
+            _ => return Err(changed_meanwhile(op)),
+        }
+        self.inner.set_attributes(at, attributes).await
     }
 
     pub(super) async fn change_guarded(

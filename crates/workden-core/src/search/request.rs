@@ -19,11 +19,14 @@ pub struct ListRequest {
     pub view: View,
     /// How many entries to return at most.
     pub keep: usize,
+    /// The prefix of the attributes to return of each file; `None` for no attributes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<String>,
 }
 
 impl Default for ListRequest {
     fn default() -> Self {
-        Self { visibility: Visibility::default(), view: View::default(), keep: limits::LIST_ENTRIES }
+        Self { visibility: Visibility::default(), view: View::default(), keep: limits::LIST_ENTRIES, attributes: None }
     }
 }
 
@@ -35,6 +38,8 @@ impl ListRequest {
         view: View,
         /// Sets how many entries to return at most.
         keep: usize,
+        /// Sets the prefix of the attributes to return of each file.
+        attributes: impl Into<Option<String>>,
     }
 }
 

@@ -16,9 +16,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use mounts::{Mount, MountTable};
 use workden_core::{
-    Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, HostFiles,
-    IfExists, Opened, Presence, Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written, directory_entry,
-    limits,
+    Attributes, Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity,
+    HostFiles, IfExists, Opened, Presence, Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written,
+    directory_entry, limits,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -252,6 +252,16 @@ impl HostFiles for CompositeBackend {
     async fn open_file(&self, at: &Resolved, most: u64) -> Result<Opened> {
         let (mount, local) = self.mount_of_file("read", at)?;
         mount.backend.open(&local, most).await.map_err(|error| mount.told(error))
+    }
+
+    async fn read_attributes(&self, at: &Resolved, prefix: &str) -> Result<Attributes> {
+        let (mount, local) = self.mount_of_file("read attributes of", at)?;
+        mount.backend.attributes(&local, prefix).await.map_err(|error| mount.told(error))
+    }
+
+    async fn write_attributes(&self, at: &Resolved, attributes: &Attributes) -> Result<()> {
+        let (mount, local) = self.mount_of_file("set attributes of", at)?;
+        mount.backend.set_attributes(&local, attributes).await.map_err(|error| mount.told(error))
     }
 
     async fn find_other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {

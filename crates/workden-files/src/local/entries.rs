@@ -12,11 +12,12 @@ use rustix::{
     io::Errno,
 };
 use workden_core::{
-    Entry, EntryKind, Link, NameForm, Result, Symlink, Timestamp, VirtualPath,
+    Attributes, Entry, EntryKind, Link, NameForm, Result, Symlink, Timestamp, VirtualPath,
     search::{ListRequest, Listing},
 };
 
 use super::{
+    attributes,
     errors::refused,
     links,
     root::{Root, kind},
@@ -53,7 +54,25 @@ pub(super) fn list(root: &Root, real: &VirtualPath, request: &ListRequest, aband
         ControlFlow::Continue(())
     })
     .map_err(|errno| refused("list", real, errno))?;
-    Ok(Listing::of(entries, request.keep))
+    let mut listing = Listing::of(entries, request.keep);
+    if let Some(prefix) = &request.attributes {
+        for entry in &mut listing.entries {
+            entry.attributes = attributes_of(root, &screen, entry, prefix).map(Box::new);
+        }
+    }
+    Ok(listing)
+}
+
+/// Returns the attributes of a listed file; `None` if they cannot be read, or are too many to show.
+fn attributes_of(root: &Root, screen: &WalkFilter, entry: &Entry, prefix: &str) -> Option<Attributes> {
+    match entry.link {
+        _ if !entry.is_file() => None,
+        Link::Direct => attributes::read(root, &entry.path, prefix).ok(),
+        Link::Symbolic => {
+            let target = links::resolve(root, &entry.path, Symlink::Follow).ok()?;
+            screen.shows_target(&target).then(|| attributes::read(root, &target, prefix).ok())?
+        }
+    }
 }
 
 /// Returns the shown form of a name, and whether it is the exact name.

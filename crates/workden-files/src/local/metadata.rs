@@ -63,7 +63,7 @@ fn carry_attributes(old: BorrowedFd<'_>, new: BorrowedFd<'_>) -> Result<(), Errn
 }
 
 /// Reads a value whose size has to be queried first, and may change in between.
-fn sized(
+pub(super) fn sized(
     read: impl Fn(&mut Vec<u8>) -> Result<usize, Errno>,
     ask: impl Fn() -> Result<usize, Errno>,
 ) -> Result<Vec<u8>, Errno> {

@@ -3,9 +3,11 @@
 //! Invariant: the opened path is the path that was checked. Every path is resolved first, and opened by descriptor from
 //! the root without following a link; see [`root`] for the only two ways.
 
+mod attributes;
 mod cached;
 mod change;
 mod directories;
+mod disk_usage;
 mod entries;
 mod errors;
 mod file_id;
@@ -30,6 +32,7 @@ use std::{os::fd::BorrowedFd, path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
+pub use disk_usage::disk_usage;
 use futures_util::StreamExt;
 use left_out::LeftOut;
 pub use root::PathOpening;
@@ -37,8 +40,8 @@ use root::Root;
 use rustix::io::Errno;
 use spool::{Gathered, Spool};
 use workden_core::{
-    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Expect, FileIdentity, HostFiles, IfExists,
-    Opened, Presence, Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written, names,
+    Attributes, Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Expect, FileIdentity, HostFiles,
+    IfExists, Opened, Presence, Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written, names,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -404,6 +407,18 @@ impl HostFiles for LocalBackend {
     async fn open_file(&self, at: &Resolved, most: u64) -> Result<Opened> {
         not_our_own("read", at)?;
         self.run(at, move |inner, real| read::open(&inner.root, real, most)).await
+    }
+
+    async fn read_attributes(&self, at: &Resolved, prefix: &str) -> Result<Attributes> {
+        not_our_own("read attributes of", at)?;
+        let prefix = prefix.to_owned();
+        self.run(at, move |inner, real| attributes::read(&inner.root, real, &prefix)).await
+    }
+
+    async fn write_attributes(&self, at: &Resolved, attributes: &Attributes) -> Result<()> {
+        not_our_own("set attributes of", at)?;
+        let attributes = attributes.clone();
+        self.run(at, move |inner, real| attributes::write(inner, real, &attributes)).await
     }
 
     async fn find_other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {

@@ -105,7 +105,12 @@ pub(super) fn replace(
 }
 
 /// Returns the stat of the current file; refuses one that cannot be replaced.
-fn look_before(directory: BorrowedFd<'_>, name: &str, verb: &str, real: &VirtualPath) -> Result<Option<Stat>> {
+pub(super) fn look_before(
+    directory: BorrowedFd<'_>,
+    name: &str,
+    verb: &str,
+    real: &VirtualPath,
+) -> Result<Option<Stat>> {
     let stat = match fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => stat,
         Err(Errno::NOENT) => return Ok(None),

@@ -3,18 +3,21 @@
 use bytes::Bytes;
 use futures_util::{StreamExt, stream::BoxStream};
 use serde_json::json;
-use workden::{BackendExt, Error, ErrorKind, Result, Verdict, VirtualPath};
-use workden_core::{Op, Removal, Resolved};
+use workden::{Backend, BackendExt, Error, ErrorKind, Result, VirtualPath};
+use workden_core::{Expect, Removal, Symlink};
 
-use super::{ComparedSession, SHOWN, entries, single};
+use super::{ComparedSession, SHOWN, entries};
 use crate::{
-    database::{SnapshotRow, SnapshotState},
+    database::SnapshotRow,
     service::Answer,
-    snapshots::archive_of,
+    snapshots::{CopyFor, archive_of},
 };
 
+/// The largest file that is brought back.
+const REVERTED: u64 = 64 << 20;
+
 impl ComparedSession {
-    /// Returns the files that the session started with.
+    /// Returns the files that the session started with, as an archive.
     pub(super) async fn start(&self) -> Result<BoxStream<'static, Result<Bytes>>> {
         Ok(match self.snapshot().await? {
             Some(snapshot) => archive_of(self.service.database.clone(), snapshot).boxed(),
@@ -32,30 +35,38 @@ impl ComparedSession {
     }
 
     /// Returns the content that a file had at the start; `None` if there was none, or it is too large to show.
-    pub(crate) async fn before(&self, path: &VirtualPath) -> Result<Option<Bytes>> {
+    pub(crate) async fn before(&self, path: &VirtualPath) -> Answer<Option<Bytes>> {
+        let _turn = self.service.comparisons.turn(&self.row.tenant).await?;
+        Ok(self.content_at_start(path, SHOWN).await?)
+    }
+
+    async fn content_at_start(&self, path: &VirtualPath, largest: u64) -> Result<Option<Bytes>> {
         let Some(name) = self.name_of(path) else { return Ok(None) };
-        let mut found = entries::contents(self.start().await?, [name.clone()].into(), SHOWN).await?;
+        let mut found = entries::contents(self.start().await?, [name.clone()].into(), largest, largest).await?;
         Ok(found.remove(&name))
     }
 
-    /// Brings a file back to what it was at the start: its content, mode and links. One that was not there goes.
+    /// Brings a file back to its content at the start; one that was not there is removed. The policy judges both as calls
+    /// of the caller.
     pub(crate) async fn revert(&self, path: &VirtualPath) -> Answer<()> {
         self.principal.require_tenant()?;
-        let name = self.name_of(path).ok_or_else(|| {
-            Error::new(ErrorKind::InvalidArgument, format!("`{path}` is not below `{}`", self.directory))
-        })?;
-        let at = Resolved::literal(path.clone());
-        let _in_use = self.live.begin_use();
-        match single::source(self.start().await?, &name).await? {
-            Some(source) => {
-                self.require(Op::Write(&at))?;
-                let file = single::archive(self.start().await?, source, name);
-                self.service.unpack_archive(&self.live, file).await?;
-            }
-            None => {
-                self.require(Op::Remove(&at))?;
-                self.live.sandbox()?.remove_path(path, Removal::One).await?;
-            }
+        if self.name_of(path).is_none() {
+            let sentence = format!("`{path}` is not below `{}`", self.directory);
+            return Err(Error::new(ErrorKind::InvalidArgument, sentence).into());
+        }
+        let turn = self.service.comparisons.turn(&self.row.tenant).await?;
+        let start = self.content_at_start(path, REVERTED).await?;
+        drop(turn);
+        let workspace = self.live.workspace(&self.service, &self.principal);
+        let files = workspace.files();
+        let at = files.resolve(path, Symlink::NoFollow).await?;
+        if at.real != *path {
+            let sentence = format!("cannot bring `{path}` back: a link leads elsewhere now");
+            return Err(Error::new(ErrorKind::Conflict, sentence).hint("remove the link first").into());
+        }
+        match start {
+            Some(content) => drop(files.write_path(path, content, Expect::Anything).await?),
+            None => files.remove_path(path, Removal::One).await?,
         }
         let recorder = self.service.recorder(&self.row.id, &self.row.tenant, &self.principal);
         recorder.tell("reverted", &json!({ "path": path }));
@@ -63,21 +74,21 @@ impl ComparedSession {
     }
 
     /// Takes the present files as the start: what follows is compared with them.
-    pub(crate) async fn accept(&self) -> Answer<()> {
-        let copy = self.service.copy_files(&self.principal, &self.row.id, "").await?;
-        self.service.database.set_session_start(&self.row.id, &copy.id).await?;
-        self.service.database.finish_snapshot(&copy.id, SnapshotState::Hidden, copy.size).await?;
-        let recorder = self.service.recorder(&self.row.id, &self.row.tenant, &self.principal);
-        recorder.tell("changes_accepted", &json!({ "bytes": copy.size }));
-        Ok(())
-    }
-
-    /// Refuses what the policy denies. What it asks about is answered: the caller asks for it.
-    fn require(&self, op: Op<'_>) -> Result<()> {
-        match self.workspace.policy().judge(op) {
-            Verdict::Allow | Verdict::Ask(_) => Ok(()),
-            Verdict::Deny(error) => Err(error),
-        }
+    pub(crate) async fn accept(self) -> Answer<()> {
+        self.principal.require_tenant()?;
+        let service = std::sync::Arc::clone(&self.service);
+        // Also if the client goes away: an unfinished copy would stay for a while.
+        let accepting = async move {
+            let _turn = self.service.comparisons.turn(&self.row.tenant).await?;
+            let _in_use = self.live.begin_use();
+            let (present, _) = self.present();
+            let copy = self.service.copy_archive(&self.row, (CopyFor::Sessions, ""), present).await?;
+            self.service.database.accept_start(&self.row.id, &copy.id, copy.size).await?;
+            let recorder = self.service.recorder(&self.row.id, &self.row.tenant, &self.principal);
+            recorder.tell("changes_accepted", &json!({ "bytes": copy.size }));
+            Ok(())
+        };
+        service.to_its_end(accepting).await
     }
 
     /// Returns the name of a path in archives.

@@ -52,6 +52,7 @@ const STEPS: &[Step] = &[
             "CREATE TABLE snapshot_pieces (snapshot TEXT NOT NULL, number BIGINT NOT NULL, bytes BLOB NOT NULL, \
              PRIMARY KEY (snapshot, number))",
             "ALTER TABLE sessions ADD COLUMN started_from TEXT NOT NULL DEFAULT ''",
+            "ALTER TABLE sessions ADD COLUMN is_filled BIGINT NOT NULL DEFAULT 1",
             "CREATE INDEX sessions_by_start ON sessions (started_from)",
         ],
     },

@@ -32,6 +32,8 @@ pub(crate) struct SessionRow {
     pub(crate) place: String,
     /// The snapshot with the files that it started with; empty if it started with none.
     pub(crate) started_from: String,
+    /// Whether it has them.
+    pub(crate) is_filled: bool,
 }
 
 /// Which sessions to list.
@@ -48,7 +50,7 @@ pub(crate) struct SessionQuery {
 }
 
 const COLUMNS: &str = "id, tenant, name, runtime, state, spec, labels, created_at, used_at, idle_ms, ends_at, kept_until, \
-                       place, started_from";
+                       place, started_from, is_filled";
 
 /// What stands in `kept_until` for files that stay until their session is deleted.
 const FOR_EVER: Moment = Moment(0);
@@ -71,6 +73,7 @@ fn session(row: &AnyRow) -> sqlx::Result<SessionRow> {
         kept_until: Some(Moment(row.try_get("kept_until")?)).filter(|until| *until != FOR_EVER),
         place: row.try_get("place")?,
         started_from: row.try_get("started_from")?,
+        is_filled: row.try_get::<i64, _>("is_filled")? != 0,
     })
 }
 
@@ -80,13 +83,13 @@ impl Database {
         // One statement counts and inserts. SQLite has one writer; in Postgres two processes may exceed the limit by
         // one each, which a quota can bear and a lock on the tenant would cost every creation.
         let insert = "INSERT INTO sessions (id, tenant, name, runtime, state, spec, labels, created_at, used_at, \
-                      idle_ms, ends_at, place, started_from, claimed_until) \
-                      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10, $12, $13, 0 \
+                      idle_ms, ends_at, place, started_from, is_filled, claimed_until) \
+                      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10, $12, $13, $14, 0 \
                       WHERE (SELECT COUNT(*) FROM sessions WHERE tenant = $2 AND state = 'running') < $11";
         let insert = sqlx::query(insert).bind(&new.id).bind(&new.tenant).bind(&new.name).bind(&new.runtime);
         let insert = insert.bind(&new.state).bind(&new.spec).bind(&new.labels).bind(new.created_at.0);
         let insert = insert.bind(new.idle_ms).bind(new.ends_at.0).bind(most).bind(&new.place);
-        let insert = insert.bind(&new.started_from);
+        let insert = insert.bind(&new.started_from).bind(i64::from(new.is_filled));
         match insert.execute(&self.pool).await {
             Ok(done) if done.rows_affected() == 0 => {
                 Err(Error::new(ErrorKind::Busy, format!("the limit of {most} sessions is reached"))
@@ -153,15 +156,10 @@ impl Database {
         update.execute(&self.pool).await.map(drop).map_err(failed("cannot set the end of the session"))
     }
 
-    /// Sets with which snapshot the files of a session are compared.
-    pub(crate) async fn set_session_start(&self, id: &str, snapshot: &str) -> Result<()> {
-        let update = sqlx::query("UPDATE sessions SET started_from = $1 WHERE id = $2").bind(snapshot).bind(id);
-        update.execute(&self.pool).await.map(drop).map_err(failed("cannot set the start of the session"))
-    }
-
     /// Records that the sandbox of a session has started: its time counts from now on. Returns whether the session runs.
     pub(crate) async fn session_started(&self, id: &str, (now, ends_at): (Moment, Moment)) -> Result<bool> {
-        let update = "UPDATE sessions SET used_at = $1, ends_at = $2 WHERE id = $3 AND state = 'running'";
+        let update = "UPDATE sessions SET used_at = $1, ends_at = $2, is_filled = 1 \
+                      WHERE id = $3 AND state = 'running'";
         let done = sqlx::query(update).bind(now.0).bind(ends_at.0).bind(id).execute(&self.pool).await;
         done.map(|done| done.rows_affected() > 0).map_err(failed("cannot record the start of the session"))
     }

@@ -6,8 +6,10 @@ use workden::{Error, ErrorKind, Result};
 use super::{Database, failed};
 use crate::clock::Moment;
 
-/// How long a copy may take: what a process that died was copying goes after this.
+/// How long an unfinished copy is kept: what a process that died was copying goes after this.
 const COPYING: i64 = 3_600_000;
+/// The most unfinished copies of a tenant.
+const UNFINISHED: i64 = 16;
 /// Pieces that are removed in one statement, so that other writers wait for a short time.
 const BATCH: i64 = 32;
 
@@ -83,26 +85,48 @@ fn snapshot(row: &AnyRow) -> sqlx::Result<SnapshotRow> {
     })
 }
 
+const FINISH: &str = "UPDATE snapshots SET state = $1, size = $2 WHERE id = $3 AND state = 'unfinished'";
+
+/// It took so long that it was swept, or its tenant is gone.
+fn given_up() -> Error {
+    Error::new(ErrorKind::Gone, "the copy of the files was given up").hint("retry")
+}
+
 impl Database {
-    /// Stores a new snapshot if the tenant has fewer than `most`.
+    /// Stores a new, unfinished snapshot if the tenant has fewer than `most` finished ones.
     pub(crate) async fn add_snapshot(&self, new: &SnapshotRow, most: i64) -> Result<()> {
         let insert = "INSERT INTO snapshots (id, tenant, session, name, runtime, state, size, created_at) \
                       SELECT $1, $2, $3, $4, $5, $6, $7, $8 \
-                      WHERE (SELECT COUNT(*) FROM snapshots WHERE tenant = $2 AND state <> 'hidden') < $9";
+                      WHERE (SELECT COUNT(*) FROM snapshots WHERE tenant = $2 AND state = 'ready') < $9 \
+                      AND (SELECT COUNT(*) FROM snapshots WHERE tenant = $2 AND state = 'unfinished') < $10";
         let insert = sqlx::query(insert).bind(&new.id).bind(&new.tenant).bind(&new.session).bind(&new.name);
         let insert = insert.bind(&new.runtime).bind(new.state.name()).bind(new.size).bind(new.created_at.0).bind(most);
+        let insert = insert.bind(UNFINISHED);
         let done = insert.execute(&self.pool).await.map_err(failed("cannot store the snapshot"))?;
         match done.rows_affected() {
+            0 if self.unfinished_snapshots(&new.tenant).await? >= UNFINISHED => {
+                Err(Error::new(ErrorKind::Busy, format!("{UNFINISHED} copies of the tenant are being made"))
+                    .hint("retry when they are done"))
+            }
             0 => Err(Error::new(ErrorKind::Busy, format!("the limit of {most} snapshots is reached"))
                 .hint("delete a snapshot, or ask an administrator to raise `max_snapshots`")),
             _ => Ok(()),
         }
     }
 
+    async fn unfinished_snapshots(&self, tenant: &str) -> Result<i64> {
+        let select = sqlx::query("SELECT COUNT(*) FROM snapshots WHERE tenant = $1 AND state = 'unfinished'");
+        let row = select.bind(tenant).fetch_one(&self.pool).await;
+        row.and_then(|row| row.try_get(0)).map_err(failed("cannot count the snapshots"))
+    }
+
+    /// Stores a piece of an unfinished snapshot.
     pub(crate) async fn add_snapshot_piece(&self, snapshot: &str, number: i64, bytes: &[u8]) -> Result<()> {
-        let insert = "INSERT INTO snapshot_pieces (snapshot, number, bytes) VALUES ($1, $2, $3)";
+        let insert = "INSERT INTO snapshot_pieces (snapshot, number, bytes) SELECT $1, $2, $3 \
+                      WHERE EXISTS (SELECT 1 FROM snapshots WHERE id = $1 AND state = 'unfinished')";
         let insert = sqlx::query(insert).bind(snapshot).bind(number).bind(bytes.to_vec());
-        insert.execute(&self.pool).await.map(drop).map_err(failed("cannot store the snapshot"))
+        let done = insert.execute(&self.pool).await.map_err(failed("cannot store the snapshot"))?;
+        if done.rows_affected() == 0 { Err(given_up()) } else { Ok(()) }
     }
 
     pub(crate) async fn snapshot_piece(&self, snapshot: &str, number: i64) -> Result<Option<Vec<u8>>> {
@@ -113,9 +137,22 @@ impl Database {
 
     /// Ends the making of a snapshot.
     pub(crate) async fn finish_snapshot(&self, id: &str, state: SnapshotState, size: i64) -> Result<()> {
-        let update = "UPDATE snapshots SET state = $1, size = $2 WHERE id = $3 AND state = 'unfinished'";
-        let update = sqlx::query(update).bind(state.name()).bind(size).bind(id);
-        update.execute(&self.pool).await.map(drop).map_err(failed("cannot store the snapshot"))
+        let done = sqlx::query(FINISH).bind(state.name()).bind(size).bind(id).execute(&self.pool).await;
+        let done = done.map_err(failed("cannot store the snapshot"))?;
+        if done.rows_affected() == 0 { Err(given_up()) } else { Ok(()) }
+    }
+
+    /// Ends the making of a snapshot with which the files of a session are compared from now on.
+    pub(crate) async fn accept_start(&self, session: &str, snapshot: &str, size: i64) -> Result<()> {
+        let failed = failed("cannot set the start of the session");
+        let mut transaction = self.pool.begin().await.map_err(&failed)?;
+        let finish = sqlx::query(FINISH).bind(SnapshotState::Hidden.name()).bind(size).bind(snapshot);
+        if finish.execute(&mut *transaction).await.map_err(&failed)?.rows_affected() == 0 {
+            return Err(given_up());
+        }
+        let update = sqlx::query("UPDATE sessions SET started_from = $1 WHERE id = $2").bind(snapshot).bind(session);
+        update.execute(&mut *transaction).await.map_err(&failed)?;
+        transaction.commit().await.map_err(&failed)
     }
 
     /// Hides a snapshot of a tenant, or of any: it goes when no session needs it. Returns whether it was there.
@@ -210,9 +247,11 @@ mod tests {
                 database.add_snapshot_piece(id, number, b"piece").await.unwrap();
             }
         }
-        assert_eq!(database.add_snapshot(&new("d"), 3).await.unwrap_err().kind(), ErrorKind::Busy);
         assert!(database.listed_snapshot("ada", "name").await.unwrap().is_none() && unneeded().await.is_empty());
         database.finish_snapshot("a", SnapshotState::Ready, 175).await.unwrap();
+        assert_eq!(database.add_snapshot(&new("d"), 1).await.unwrap_err().kind(), ErrorKind::Busy);
+        assert_eq!(database.finish_snapshot("a", SnapshotState::Ready, 1).await.unwrap_err().kind(), ErrorKind::Gone);
+        assert_eq!(database.add_snapshot_piece("a", 999, b"late").await.unwrap_err().kind(), ErrorKind::Gone);
         database.finish_snapshot("b", SnapshotState::Hidden, 175).await.unwrap();
         assert_eq!(database.listed_snapshot("ada", "name").await.unwrap().unwrap().size, 175);
         assert!(database.listed_snapshot("ben", "a").await.unwrap().is_none());

@@ -30,7 +30,7 @@ use crate::{
 /// How long a sandbox lives if its creator does not say, in seconds: the default of the SDKs.
 pub(super) const LIFETIME: u64 = 300;
 /// The templates that every client knows: of sandboxes, and of those with a code interpreter.
-const KNOWN: [&str; 2] = ["base", "code-interpreter-v1"];
+pub(super) const KNOWN: [&str; 2] = ["base", "code-interpreter-v1"];
 /// Where a sandbox's files are, and commands start.
 pub(super) const HOME: &str = "/home/user";
 /// The longest key of a request that is made once.
@@ -165,6 +165,7 @@ pub(super) async fn create(
     headers: HeaderMap,
     E2bBody(new): E2bBody<NewSandbox>,
 ) -> Result<(StatusCode, Json<OpenedSandbox>), E2bFailure> {
+    principal.require_tenant()?;
     let once = headers.get("idempotency-key").and_then(|key| key.to_str().ok());
     let are_ports_public = new.network.as_ref().is_none_or(|network| network.allow_public_traffic != Some(false));
     let (new, start) = new.session(&service, &principal, once).await?;

@@ -2,8 +2,9 @@
 //!
 //! Modes are those that files of the sandbox usually have: the service's file calls do not know them.
 
+use super::metadata::{self, Metadata};
 use serde::Serialize;
-use workden::{Backend, Result, VirtualPath, Workspace};
+use workden::{Backend, BackendExt, Result, VirtualPath, Workspace};
 use workden_core::{Entry, EntryKind, Link, Symlink, Timestamp};
 
 /// The owner of everything in a sandbox.
@@ -28,6 +29,8 @@ pub(super) struct EntryInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     symlink_target: Option<String>,
     is_symlink: bool,
+    #[serde(skip_serializing_if = "Metadata::is_empty")]
+    metadata: Metadata,
 }
 
 impl EntryInfo {
@@ -36,7 +39,11 @@ impl EntryInfo {
         let files = workspace.files();
         let place = files.resolve(path, Symlink::NoFollow).await?;
         let target = files.resolve(path, Symlink::Follow).await?;
-        let entry = files.stat(&target).await?;
+        let mut entry = files.stat(&target).await?;
+        if entry.is_file() {
+            // A file that may not be read is described without its metadata.
+            entry.attributes = files.attributes(&target, metadata::PREFIX).await.ok().map(Box::new);
+        }
         Ok(Self::of(path, &entry, (place.real != target.real).then(|| target.real.to_string())))
     }
 
@@ -71,6 +78,7 @@ impl EntryInfo {
             modified_time: entry.modified,
             is_symlink: symlink_target.is_some(),
             symlink_target,
+            metadata: entry.attributes.as_deref().map(metadata::shown).unwrap_or_default(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    body::{Body, Bytes},
+    body::{Body, Bytes, to_bytes},
     extract::{FromRequest, Multipart, Request, multipart::Field},
     http::{
         HeaderMap, StatusCode,
@@ -14,20 +14,21 @@ use futures_util::{StreamExt, stream};
 use serde::Serialize;
 use tokio::sync::mpsc;
 use workden::{Backend, Error, ErrorKind, Result, VirtualPath};
-use workden_core::{ContentStream, Expect, Symlink};
+use workden_core::{Attributes, ContentStream, Expect, Symlink};
 
 use super::{
     entries::name,
     envd::{EnvdCall, check_user},
     failure::{E2bFailure, E2bQuery},
+    metadata::{self, Metadata},
     signature::SignedQuery,
 };
 use crate::v1::files::{body_pieces, gathered, pieces};
 
-/// Headers with metadata of a file start with this.
-const METADATA: &str = "x-metadata-";
 /// Pieces of an upload that wait to be written.
 const PIECES: usize = 8;
+/// Bytes of a refused upload that are read before the answer.
+const DRAINED_BYTES: usize = 1 << 20;
 
 /// A file that was written.
 #[derive(Debug, Serialize)]
@@ -36,11 +37,13 @@ pub(super) struct UploadedFile {
     name: String,
     #[serde(rename = "type")]
     kind: &'static str,
+    #[serde(skip_serializing_if = "Metadata::is_empty")]
+    metadata: Metadata,
 }
 
 impl UploadedFile {
-    fn at(path: &VirtualPath) -> Self {
-        Self { path: path.to_string(), name: name(path), kind: "file" }
+    fn at(path: &VirtualPath, metadata: &Attributes) -> Self {
+        Self { path: path.to_string(), name: name(path), kind: "file", metadata: metadata::shown(metadata) }
     }
 }
 
@@ -74,17 +77,22 @@ pub(super) async fn write(
     request: Request,
 ) -> Result<Json<Vec<UploadedFile>>, E2bFailure> {
     check(&query)?;
-    if headers.keys().any(|name| name.as_str().starts_with(METADATA)) {
-        return Err(E2bFailure::invalid("metadata of files is not supported by this service"));
-    }
+    let metadata = match metadata::of_upload(&headers) {
+        Ok(metadata) => metadata,
+        Err(refused) => {
+            // A client that is still sending when the connection closes would lose the answer.
+            let _ = to_bytes(request.into_body(), DRAINED_BYTES).await;
+            return Err(refused);
+        }
+    };
     if headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
         return Err(E2bFailure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "compressed uploads are not supported"));
     }
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if !kind.starts_with("multipart/form-data") {
         let path = call.path(&query.path).await?;
-        store(&call, &path, body_pieces(request.into_body())).await?;
-        return Ok(Json(vec![UploadedFile::at(&path)]));
+        store(&call, &path, body_pieces(request.into_body()), &metadata).await?;
+        return Ok(Json(vec![UploadedFile::at(&path, &metadata)]));
     }
     let mut form =
         Multipart::from_request(request, &()).await.map_err(|error| E2bFailure::invalid(error.body_text()))?;
@@ -98,8 +106,8 @@ pub(super) async fn write(
             return Err(E2bFailure::invalid("missing path: name it in the query or as the file name of the part"));
         }
         let path = call.path(named).await?;
-        write_part(&call, &path, field).await?;
-        written.push(UploadedFile::at(&path));
+        write_part(&call, &path, field, &metadata).await?;
+        written.push(UploadedFile::at(&path, &metadata));
     }
     match written.is_empty() {
         true => Err(E2bFailure::invalid("missing part `file`")),
@@ -108,7 +116,7 @@ pub(super) async fn write(
 }
 
 /// Writes a part as it comes: the writer takes a stream of its own, and the part borrows the request.
-async fn write_part(call: &EnvdCall, path: &VirtualPath, mut field: Field<'_>) -> Result<()> {
+async fn write_part(call: &EnvdCall, path: &VirtualPath, mut field: Field<'_>, metadata: &Attributes) -> Result<()> {
     let (sender, receiver) = mpsc::channel::<Result<Bytes>>(PIECES);
     let content = stream::unfold(receiver, async |mut receiver| Some((receiver.recv().await?, receiver)));
     let sending = async move {
@@ -125,12 +133,13 @@ async fn write_part(call: &EnvdCall, path: &VirtualPath, mut field: Field<'_>) -
             }
         }
     };
-    let (written, ()) = tokio::join!(store(call, path, content.boxed()), sending);
+    let (written, ()) = tokio::join!(store(call, path, content.boxed(), metadata), sending);
     written
 }
 
-async fn store(call: &EnvdCall, path: &VirtualPath, pieces: ContentStream) -> Result<()> {
+async fn store(call: &EnvdCall, path: &VirtualPath, pieces: ContentStream, metadata: &Attributes) -> Result<()> {
     let (files, content) = (call.workspace.files(), gathered(pieces).await?);
     let at = files.resolve(path, Symlink::Follow).await?;
-    files.write(&at, content, Expect::Anything).await.map(drop)
+    let written = files.write(&at, content, Expect::Anything).await?;
+    metadata::keep(files, &at, &written, metadata).await
 }

@@ -16,7 +16,7 @@ use super::{
     connect::{ContentKind, RpcError, failed_stream, is_of_type, parse},
     entries::EntryInfo,
     envd::{EnvdCall, check_user, user_of},
-    watch,
+    metadata, watch,
 };
 
 /// The plain calls.
@@ -138,7 +138,7 @@ async fn list(call: &EnvdCall, request: OfListing) -> Result<Value, RpcError> {
     for _ in 0..request.depth.max(1) {
         let mut below = Vec::new();
         for directory in std::mem::take(&mut level) {
-            let asked = ListRequest::default().keep(MOST_ENTRIES - found.len());
+            let asked = ListRequest::default().keep(MOST_ENTRIES - found.len()).attributes(metadata::PREFIX.to_owned());
             let listing = match call.workspace.files().list_path(&directory, &asked).await {
                 Ok(listing) => listing,
                 // It went away, or was replaced, since its parent was listed.

@@ -14,6 +14,7 @@ mod filesystem;
 mod input;
 mod interpreter;
 mod lifetime;
+mod metadata;
 mod process;
 mod selection;
 mod signature;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    control::LIFETIME,
+    control::{KNOWN, LIFETIME},
     failure::{E2bBody, E2bFailure, E2bQuery},
     views::OpenedSandbox,
 };
@@ -22,8 +22,9 @@ use crate::{
     database::{SessionRow, SnapshotQuery, SnapshotRow, SnapshotState},
     identity::Principal,
     ports::ALL_PORTS,
-    service::Service,
+    service::{Answer, Service},
     sessions::{ExistingName, NewSession},
+    snapshots::CopyFor,
 };
 
 /// The longest name of a snapshot.
@@ -83,7 +84,7 @@ pub(super) async fn take(
     let row = service.sandbox_row(&principal, &id).await?;
     let name = new.name.unwrap_or_default();
     check_name(&service, &name)?;
-    let taken = service.take_snapshot(&principal, &row.id, &name).await?;
+    let taken = service.take_snapshot(&principal, row, name).await?;
     Ok((StatusCode::CREATED, Json(taken.into())))
 }
 
@@ -94,7 +95,7 @@ fn check_name(service: &Service, name: &str) -> Result<(), E2bFailure> {
         let message = format!("invalid `name`: at most {NAME_CHARS} letters, digits and `-_./:`");
         return Err(E2bFailure::invalid(message));
     }
-    match service.config().runtimes.contains_key(name) {
+    match service.config().runtimes.contains_key(name) || KNOWN.contains(&name) {
         true => Err(E2bFailure::new(StatusCode::CONFLICT, format!("a runtime has the name '{name}'"))),
         false => Ok(()),
     }
@@ -148,12 +149,23 @@ pub(super) async fn fork(
         return Err(E2bFailure::invalid(format!("invalid `count`: use a number from 1 to {FORKS}")));
     }
     let row = service.sandbox_row(&principal, &id).await?;
-    let copy = service.copy_files(&principal, &row.id, "").await?;
+    let forking = forks_of(Arc::clone(&service), principal, row, (count, new.timeout));
+    // Also if the client goes away: a copy that is not finished would stay for a while.
+    Ok((StatusCode::CREATED, Json(service.to_its_end(forking).await?)))
+}
+
+async fn forks_of(
+    service: Arc<Service>,
+    principal: Principal,
+    row: SessionRow,
+    (count, timeout): (u64, Option<u64>),
+) -> Answer<Vec<Value>> {
+    let copy = service.copy_files(&principal, &row, (CopyFor::Sessions, "")).await?;
     let like = serde_json::from_str::<NewSession>(&row.spec).unwrap_or_default();
     let like = NewSession {
         name: None,
         if_exists: ExistingName::Refuse,
-        lifetime_seconds: Some(new.timeout.unwrap_or(LIFETIME)),
+        lifetime_seconds: Some(timeout.unwrap_or(LIFETIME)),
         ..like
     };
     let forks = (0..count).map(|_| forked(&service, &principal, &row, (like.clone(), &copy)));
@@ -165,7 +177,7 @@ pub(super) async fn fork(
     });
     let forks = forks.collect();
     service.database.finish_snapshot(&copy.id, SnapshotState::Hidden, copy.size).await?;
-    Ok((StatusCode::CREATED, Json(forks)))
+    Ok(forks)
 }
 
 async fn forked(

@@ -1,11 +1,14 @@
 //! Creates sessions and attaches to existing ones.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use serde_json::json;
 use workden::{Error, ErrorKind};
 
-use super::{ExistingName, NewSession, SessionView};
+use super::{ExistingName, NewSession, SessionView, ending::Files};
 use crate::{
     clock::Moment,
     config::TenantQuotas,
@@ -18,6 +21,10 @@ use crate::{
 /// How long a session may take to start: its own time counts from then on. What a process that died was starting ends
 /// after this.
 const STARTING: Duration = Duration::from_secs(3600);
+
+/// How long a caller that attaches waits for the files of a session, and how often it looks.
+const FILLING: Duration = Duration::from_secs(120);
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Whether a session was created or existed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,12 +54,13 @@ impl Service {
         principal.require_tenant()?;
         let quotas = self.tenant_quotas(&principal.tenant).await?;
         let new = new.checked(&self.config(), &quotas)?;
+        self.disk.gate(&principal.tenant).require_room()?;
         let started_from = start.as_ref().map(|snapshot| snapshot.id.clone()).unwrap_or_default();
-        let row = SessionRow { started_from, ..self.new_row(principal, &new)? };
+        let row = SessionRow { is_filled: start.is_none(), started_from, ..self.new_row(principal, &new)? };
         match self.database.add_session(&row, quotas.max_sessions).await {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::Conflict && new.if_exists == ExistingName::Attach => {
-                let row = self.session_row(principal, &row.name).await?;
+                let row = self.filled_row(principal, &row.name).await?;
                 self.opened(row.clone()).await?;
                 return Ok((row, Creation::Attached));
             }
@@ -75,14 +83,26 @@ impl Service {
         self.to_its_end(starting).await
     }
 
-    /// Awaits a start in a task of its own: also if the client goes away, the session gets its time and its record.
-    async fn to_its_end<T: Send + 'static>(
+    /// Returns the row of a session once it has its files.
+    async fn filled_row(&self, principal: &Principal, name: &str) -> Answer<SessionRow> {
+        let deadline = Instant::now() + FILLING;
+        loop {
+            let row = self.session_row(principal, name).await?;
+            if row.is_filled || Instant::now() > deadline {
+                return Ok(row);
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Awaits work in a task of its own: also if the client goes away, a session gets its time and its record.
+    pub(crate) async fn to_its_end<T: Send + 'static>(
         &self,
-        start: impl Future<Output = Answer<T>> + Send + 'static,
+        work: impl Future<Output = Answer<T>> + Send + 'static,
     ) -> Answer<T> {
-        match self.tasks.spawn(start).await {
+        match self.tasks.spawn(work).await {
             Ok(answer) => answer,
-            Err(_) => Err(Error::new(ErrorKind::Io, "the start of the session did not end").into()),
+            Err(_) => Err(Error::new(ErrorKind::Io, "the call did not end").into()),
         }
     }
 
@@ -95,10 +115,14 @@ impl Service {
         start: Option<&SnapshotRow>,
     ) -> Answer<SessionRow> {
         let live = self.opened(row.clone()).await?;
-        let _in_use = live.begin_use();
+        let in_use = live.begin_use();
         live.unrecorded().start().await?;
         if let Some(snapshot) = start {
             self.unpack_snapshot(&live, snapshot).await?;
+            if !live.unrecorded().policy().is_empty() {
+                drop(in_use);
+                self.start_again(&row).await?;
+            }
         }
         let now = Moment::now();
         let ends_at = now.after(self.lifetime(new));
@@ -109,6 +133,19 @@ impl Service {
                 Err(Error::new(ErrorKind::Gone, sentence).into())
             }
         }
+    }
+
+    /// Starts the sandbox of a session again: it masks the denied files that are there when it starts.
+    async fn start_again(&self, row: &SessionRow) -> Answer<()> {
+        if self.has_files_in_sandbox(row)? {
+            let sentence = format!("a snapshot is not supported with a policy and the runtime `{}`", row.runtime);
+            return Err(Error::new(ErrorKind::Unsupported, sentence)
+                .hint("its files are in the sandbox, which masks denied files only when it starts")
+                .into());
+        }
+        self.release(row, Files::Stay).await?;
+        self.opened(row.clone()).await?.unrecorded().start().await?;
+        Ok(())
     }
 
     fn lifetime(&self, new: &NewSession) -> Duration {
@@ -133,6 +170,7 @@ impl Service {
             ends_at: now.after(self.lifetime(new).max(STARTING)),
             kept_until: None,
             started_from: String::new(),
+            is_filled: true,
             place: if new.spec(&self.config())?.kind.has_own_files() { String::new() } else { self.place.clone() },
         })
     }

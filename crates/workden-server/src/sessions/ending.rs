@@ -49,15 +49,19 @@ impl Service {
         Ok(true)
     }
 
-    /// Refuses to pause a session whose files are in its sandbox.
-    fn refuse_pause(&self, row: &SessionRow) -> Result<()> {
+    /// Whether the files of a session end with its sandbox.
+    pub(super) fn has_files_in_sandbox(&self, row: &SessionRow) -> Result<bool> {
         let id: SessionId = row.id.parse()?;
-        let is_in_sandbox = match self.sandboxes.store().record(&id)? {
+        Ok(match self.sandboxes.store().record(&id)? {
             Some(record) => !record.has_directory(),
             // Started on another machine.
             None => row.place.is_empty(),
-        };
-        match is_in_sandbox {
+        })
+    }
+
+    /// Refuses to pause a session whose files are in its sandbox.
+    fn refuse_pause(&self, row: &SessionRow) -> Result<()> {
+        match self.has_files_in_sandbox(row)? {
             true => {
                 let sentence = format!("`pause` is not supported with the runtime `{}`", row.runtime);
                 Err(Error::new(ErrorKind::Unsupported, sentence)
@@ -93,7 +97,7 @@ impl Service {
         self.database.remove_session(&row.id).await.map(drop)
     }
 
-    async fn release(&self, row: &SessionRow, files: Files) -> Result<()> {
+    pub(super) async fn release(&self, row: &SessionRow, files: Files) -> Result<()> {
         self.let_go(&row.id);
         let id: SessionId = row.id.parse()?;
         // A pod may have been started by a process on another machine, which has its record.
@@ -115,8 +119,9 @@ impl Service {
     }
 }
 
+/// What becomes of the files of a session when its sandbox ends.
 #[derive(Clone, Copy)]
-enum Files {
+pub(super) enum Files {
     Stay,
     Go,
 }

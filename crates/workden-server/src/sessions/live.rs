@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
     },
 };
 
@@ -43,6 +43,8 @@ pub(crate) struct LiveSession {
     pub(crate) contexts: CodeContexts,
     in_use: AtomicU64,
     checked_at: AtomicI64,
+    /// Whether it has the files that it starts with.
+    is_filled: AtomicBool,
 }
 
 /// A use of a session, which does not count as idle until this is dropped.
@@ -136,12 +138,18 @@ impl Service {
         let now = Moment::now();
         if let Some(live) = self.live(id)
             && principal.sees(&live.tenant, &live.id)
+            && live.is_filled.load(Ordering::Relaxed)
             && !live.is_check_due(now)
         {
             return Ok(live);
         }
         let row = self.session_row(principal, id).await?;
+        if !row.is_filled {
+            let sentence = format!("session `{}` is still being filled with its files", row.name);
+            return Err(Error::new(ErrorKind::Busy, sentence).hint("retry after a second").into());
+        }
         let live = self.opened(row).await?;
+        live.is_filled.store(true, Ordering::Relaxed);
         let (database, id) = (self.database.clone(), live.id.clone());
         self.tasks.spawn(async move {
             if let Err(error) = database.touch_session(&id, now).await {
@@ -176,8 +184,14 @@ impl Service {
         // Nothing outside executes what is in the directory of a session.
         let builder = Workspace::builder().session(sandboxes, id, record).git_files(GitFiles::Writable);
         let builder = self.with_policies(builder, &row.tenant, new.policy.as_ref()).await?;
+        // Without a quota there is no gate, and nothing is judged.
+        let builder = match self.tenant_quotas(&row.tenant).await?.disk {
+            Some(_) => builder.gate(Arc::new(self.disk.gate(&row.tenant))),
+            None => builder,
+        };
         let workspace = builder.approvals(self.approvals.of(recorder)).build()?;
         let (in_use, checked_at) = (AtomicU64::new(0), AtomicI64::new(Moment::now().0));
+        let is_filled = AtomicBool::new(row.is_filled);
         let (id, tenant) = (row.id, row.tenant);
         let (toolset, endpoints) = (OnceLock::new(), Mutex::default());
         Ok(self.keep_live(Arc::new(LiveSession {
@@ -191,6 +205,7 @@ impl Service {
             contexts: CodeContexts::default(),
             in_use,
             checked_at,
+            is_filled,
         })))
     }
 

@@ -8,10 +8,10 @@ use futures_util::{Stream, StreamExt, TryStreamExt, stream::BoxStream};
 use workden::{Error, ErrorKind, Result, Sandbox, VirtualPath};
 use workden_core::sandbox::{Command, Ended, Process, ProcessEvent, ProcessEvents, SpawnRequest, Stream as Source};
 
-/// GNU tar keeps extended attributes on request; busybox has no option for it.
+/// GNU tar keeps extended attributes on request; busybox has no option for it. More options of GNU tar follow.
 const PACK: &str = r#"cd "$0" || exit 2
 case $(tar --version 2>/dev/null) in
-    *GNU*) exec tar --xattrs --xattrs-include='user.*' -cf - . ;;
+    *GNU*) exec tar --xattrs --xattrs-include='user.*' "$@" -cf - . ;;
     *) exec tar -cf - . ;;
 esac"#;
 /// The directory itself belongs to the sandbox, and stays as it is.
@@ -21,13 +21,27 @@ case $(tar --version 2>/dev/null) in
     *) exec tar -xpf - ;;
 esac"#;
 /// What `tar` says of files that commands change meanwhile. The archive has them as they were when it came to them.
-const OF_CHANGES: [&str; 2] = ["file changed as we read it", "File removed before we read it"];
+const OF_CHANGES: [&str; 3] = ["file changed as we read it", "File removed before we read it", "padding with zeros"];
 /// The most bytes of complaints that are kept.
 const COMPLAINTS: usize = 4096;
 
+/// What becomes of files that commands of the sandbox may not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unreadable {
+    /// The copy fails: it would not be whole.
+    Fails,
+    /// The copy is without them: a policy hides them from commands.
+    LeftOut,
+}
+
 /// Returns the files below a directory of a sandbox as an archive. An error comes last, in place of its end.
-pub(super) async fn pack<'a>(sandbox: &dyn Sandbox, directory: &VirtualPath) -> Result<BoxStream<'a, Result<Bytes>>> {
-    let Process { events, control, .. } = sandbox.spawn(&request(PACK, directory)).await?;
+pub(super) async fn pack(
+    sandbox: &dyn Sandbox,
+    directory: &VirtualPath,
+    unreadable: Unreadable,
+) -> Result<BoxStream<'static, Result<Bytes>>> {
+    let options: &[&str] = if unreadable == Unreadable::LeftOut { &["--ignore-failed-read"] } else { &[] };
+    let Process { events, control, .. } = sandbox.spawn(&request(PACK, directory, options)).await?;
     // The control stays as long as the events do.
     let state = (events, control, Complaints::default());
     let pieces = futures_util::stream::try_unfold(state, |(mut events, control, mut complaints)| async move {
@@ -52,7 +66,7 @@ pub(super) async fn unpack(
     directory: &VirtualPath,
     mut pieces: impl Stream<Item = Result<Bytes>> + Unpin,
 ) -> Result<()> {
-    let Process { mut events, control, .. } = sandbox.spawn(&request(UNPACK, directory)).await?;
+    let Process { mut events, control, .. } = sandbox.spawn(&request(UNPACK, directory, &[])).await?;
     let writing = async {
         while let Some(piece) = pieces.try_next().await? {
             // A `tar` that has ended has read the end of the archive, or says below why it failed.
@@ -78,10 +92,11 @@ pub(super) async fn unpack(
     tokio::try_join!(writing, reading).map(drop)
 }
 
-fn request(script: &str, directory: &VirtualPath) -> SpawnRequest {
-    let words = ["sh", "-c", script, directory.as_str()].map(str::to_owned);
-    // Its complaints are read below.
-    SpawnRequest::piped(Command::Program(words.into())).environment([("LC_ALL", "C")])
+fn request(script: &str, directory: &VirtualPath, options: &[&str]) -> SpawnRequest {
+    let words = ["sh", "-c", script, directory.as_str()];
+    let words = words.iter().chain(options).map(|word| (*word).to_owned()).collect();
+    // Its complaints are read below, and the variables of the session must not change what it does.
+    SpawnRequest::piped(Command::Program(words)).environment([("LC_ALL", "C"), ("TAR_OPTIONS", "")])
 }
 
 async fn next(events: &mut ProcessEvents) -> Result<ProcessEvent> {

@@ -6,7 +6,7 @@
 
 mod archive;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{
@@ -14,11 +14,12 @@ use futures_util::{
     stream::{self, BoxStream},
 };
 use serde_json::json;
+use tokio::time::timeout;
 use workden::{Error, ErrorKind, LazySandbox, Result, core::parse_size};
 
 use crate::{
     clock::Moment,
-    database::{Database, SnapshotRow, SnapshotState},
+    database::{Database, SessionRow, SnapshotRow, SnapshotState},
     identity::{Principal, new_id},
     service::{Answer, Service},
     sessions::LiveSession,
@@ -26,15 +27,44 @@ use crate::{
 
 /// Bytes of a piece in the database.
 const PIECE: usize = 1 << 20;
+/// How long a copy may take, which is less than how long an unfinished one is kept; and how long it waits for its sandbox,
+/// which a command of the session may have stopped.
+const COPYING: Duration = Duration::from_secs(1800);
+const WAITING: Duration = Duration::from_secs(60);
+
+/// What a copy is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CopyFor {
+    /// It is listed, and counts as a snapshot of the tenant.
+    Tenant,
+    /// Sessions start from it.
+    Sessions,
+}
 
 impl Service {
-    /// Copies the files of a running session. The copy stays unfinished, which protects it for a while, until the caller
+    /// Copies the files of a running session. The copy is unfinished, which protects it for a while, until the caller
     /// finishes it.
-    pub(crate) async fn copy_files(&self, principal: &Principal, session: &str, name: &str) -> Answer<SnapshotRow> {
+    pub(crate) async fn copy_files(
+        &self,
+        principal: &Principal,
+        row: &SessionRow,
+        (purpose, name): (CopyFor, &str),
+    ) -> Answer<SnapshotRow> {
         principal.require_tenant()?;
-        let row = self.session_row(principal, session).await?;
         let live = self.session(principal, &row.id).await?;
         let _in_use = live.begin_use();
+        let directory = live.unrecorded().working_directory().await?;
+        let archive = archive::pack(live.sandbox()?, &directory, live.refusals()).await?;
+        self.copy_archive(row, (purpose, name), archive).await
+    }
+
+    /// Stores an archive of the files of a session, as [`Service::copy_files`].
+    pub(crate) async fn copy_archive(
+        &self,
+        row: &SessionRow,
+        (purpose, name): (CopyFor, &str),
+        archive: BoxStream<'static, Result<Bytes>>,
+    ) -> Answer<SnapshotRow> {
         let quotas = self.tenant_quotas(&row.tenant).await?;
         let snapshot = SnapshotRow {
             id: new_id()?,
@@ -46,8 +76,11 @@ impl Service {
             size: 0,
             created_at: Moment::now(),
         };
-        self.database.add_snapshot(&snapshot, quotas.max_snapshots).await?;
-        match self.store_archive(&live, &snapshot.id, parse_size(&quotas.snapshot_size)?).await {
+        let most = if purpose == CopyFor::Tenant { quotas.max_snapshots } else { i64::MAX };
+        self.database.add_snapshot(&snapshot, most).await?;
+        let storing = self.store_archive(&snapshot.id, archive, parse_size(&quotas.snapshot_size)?);
+        let stored = timeout(COPYING, storing).await.unwrap_or_else(|_| Err(stalled(COPYING)));
+        match stored {
             Ok(size) => Ok(SnapshotRow { size, ..snapshot }),
             Err(error) => {
                 self.database.finish_snapshot(&snapshot.id, SnapshotState::Hidden, 0).await?;
@@ -60,20 +93,29 @@ impl Service {
     pub(crate) async fn take_snapshot(
         self: &Arc<Self>,
         principal: &Principal,
-        session: &str,
-        name: &str,
+        row: SessionRow,
+        name: String,
     ) -> Answer<SnapshotRow> {
-        let taken = self.copy_files(principal, session, name).await?;
-        self.database.finish_snapshot(&taken.id, SnapshotState::Ready, taken.size).await?;
-        let recorder = self.recorder(&taken.session, &taken.tenant, principal);
-        recorder.tell("snapshot_taken", &json!({ "snapshot": taken.id, "name": taken.name, "bytes": taken.size }));
-        Ok(SnapshotRow { state: SnapshotState::Ready, ..taken })
+        let (service, principal) = (Arc::clone(self), principal.clone());
+        // Also if the client goes away: a copy that is not finished would stay for a while.
+        let taking = async move {
+            let taken = service.copy_files(&principal, &row, (CopyFor::Tenant, &name)).await?;
+            service.database.finish_snapshot(&taken.id, SnapshotState::Ready, taken.size).await?;
+            let recorder = service.recorder(&taken.session, &taken.tenant, &principal);
+            recorder.tell("snapshot_taken", &json!({ "snapshot": taken.id, "name": taken.name, "bytes": taken.size }));
+            Ok(SnapshotRow { state: SnapshotState::Ready, ..taken })
+        };
+        self.to_its_end(taking).await
     }
 
-    async fn store_archive(&self, live: &LiveSession, snapshot: &str, most: u64) -> Result<i64> {
-        let mut pieces = self.archive_of_session(live).await?;
+    async fn store_archive(
+        &self,
+        snapshot: &str,
+        mut archive: BoxStream<'static, Result<Bytes>>,
+        most: u64,
+    ) -> Result<i64> {
         let (mut waiting, mut number, mut size) = (BytesMut::with_capacity(PIECE), 0, 0u64);
-        while let Some(bytes) = pieces.try_next().await? {
+        while let Some(bytes) = timeout(WAITING, archive.try_next()).await.map_err(|_| stalled(WAITING))?? {
             size += bytes.len() as u64;
             if size > most {
                 let sentence = format!("the files of the session are larger than the quota of {most} bytes");
@@ -92,23 +134,9 @@ impl Service {
 
     /// Unpacks the files of a snapshot into a session that has just started.
     pub(crate) async fn unpack_snapshot(&self, live: &LiveSession, snapshot: &SnapshotRow) -> Result<()> {
-        self.unpack_archive(live, archive_of(self.database.clone(), snapshot.clone()).boxed()).await
-    }
-
-    /// Unpacks an archive into a session, over the files that are there.
-    pub(crate) async fn unpack_archive(
-        &self,
-        live: &LiveSession,
-        archive: BoxStream<'static, Result<Bytes>>,
-    ) -> Result<()> {
         let directory = live.unrecorded().working_directory().await?;
-        archive::unpack(live.sandbox()?, &directory, archive).await
-    }
-
-    /// Returns the present files of a session as an archive.
-    pub(crate) async fn archive_of_session(&self, live: &LiveSession) -> Result<BoxStream<'static, Result<Bytes>>> {
-        let directory = live.unrecorded().working_directory().await?;
-        archive::pack(live.sandbox()?, &directory).await
+        let archive = archive_of(self.database.clone(), snapshot.clone());
+        archive::unpack(live.sandbox()?, &directory, archive.boxed()).await
     }
 
     /// Removes what no session needs any more of hidden snapshots and of ones that were not finished.
@@ -120,11 +148,24 @@ impl Service {
     }
 }
 
+fn stalled(time: Duration) -> Error {
+    Error::new(ErrorKind::TimedOut, format!("the copy of the files timed out after {} s", time.as_secs()))
+        .hint("a command of the session may have stopped it; retry")
+}
+
 impl LiveSession {
     /// Returns the sandbox without the policy, for what the service itself does there.
     pub(crate) fn sandbox(&self) -> Result<&LazySandbox> {
         let lazy = self.unrecorded().lazy();
         lazy.ok_or_else(|| Error::new(ErrorKind::Unsupported, "the session has no sandbox of its own"))
+    }
+
+    /// Returns what becomes of files that the sandbox does not let its commands read.
+    fn refusals(&self) -> archive::Unreadable {
+        match self.unrecorded().policy().is_empty() {
+            true => archive::Unreadable::Fails,
+            false => archive::Unreadable::LeftOut,
+        }
     }
 }
 

@@ -38,6 +38,8 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
 pub(super) struct ChangesView {
     /// By path.
     changes: Vec<FileChangeView>,
+    /// Names that were not compared: links, special files, names that are not UTF-8, and what you may not read.
+    not_compared: u64,
     /// Whether there are more.
     truncated: bool,
 }
@@ -48,7 +50,7 @@ pub(super) struct FileChangeView {
     #[schema(value_type = String)]
     path: VirtualPath,
     kind: ChangeKind,
-    /// Bytes; of a link, those of its target.
+    /// Bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
     /// Bytes at the start.
@@ -121,7 +123,8 @@ impl FromRequestParts<Arc<Service>> for ComparedSession {
 pub(super) async fn list(session: ComparedSession) -> Answer<Json<ChangesView>> {
     let changes = session.changes().await?;
     let views = changes.changes.into_iter().map(FileChangeView::from).collect();
-    Ok(Json(ChangesView { changes: views, truncated: changes.truncated }))
+    let (not_compared, truncated) = (changes.not_compared, changes.truncated);
+    Ok(Json(ChangesView { changes: views, not_compared, truncated }))
 }
 
 /// Show both versions of a file
@@ -147,7 +150,8 @@ fn text(bytes: &[u8]) -> Option<String> {
 
 /// Export what the session has changed
 ///
-/// A patch for `git apply`. Its first lines name the files that are not text or too large, and are not in it.
+/// A patch for `git apply`, without modes. Its first lines name the files that are not in it: those that are not text, too
+/// large, or in a git directory.
 #[utoipa::path(get, operation_id = "export_changes", path = "/v1/sessions/{id}/changes/patch", tag = "changes",
     params(NamedSession),
     responses((status = 200, description = "The patch", body = String, content_type = "text/x-diff")))]
@@ -158,7 +162,7 @@ pub(super) async fn patch(session: ComparedSession) -> Answer<Response> {
 
 /// Bring a file back
 ///
-/// Its content, mode and links are again those of the start; a file that was not there is removed.
+/// Its content is again that of the start; a file that was not there is removed. The policy judges both as calls of yours.
 #[utoipa::path(post, operation_id = "revert_change", path = "/v1/sessions/{id}/changes/revert", tag = "changes",
     params(NamedSession), request_body = RevertRequest,
     responses(

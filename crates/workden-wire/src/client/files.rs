@@ -7,8 +7,8 @@ use axum::body::Body;
 use futures_util::TryStreamExt;
 use http::Method;
 use workden_core::{
-    Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Expect, FileIdentity, HostFiles, IfExists,
-    Opened, Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written,
+    Attributes, Backend, ByteRange, Changed, Content, ContentStream, Entry, Error, Expect, FileIdentity, HostFiles,
+    IfExists, Opened, Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -20,7 +20,7 @@ use super::{
 use crate::{
     calls::{
         ChangeFile, Copy, Glob, Grep, Identify, List, MakeDir, NamesOf, Origins, OtherNames, Read, ReadAnswer,
-        ReadText, Remove, Rename, Resolve, Stat, Write,
+        ReadAttributes, ReadText, Remove, Rename, Resolve, SetAttributes, Stat, Write,
     },
     header::{ANSWER, from_header},
 };
@@ -110,6 +110,14 @@ impl Backend for RemoteSandbox {
 impl HostFiles for RemoteSandbox {
     async fn open_file(&self, at: &Resolved, most: u64) -> Result<Opened> {
         self.read(at, ByteRange::Whole { most }).await.map(|slice| Opened::Content(slice.bytes))
+    }
+
+    async fn read_attributes(&self, at: &Resolved, prefix: &str) -> Result<Attributes> {
+        self.connection.call(&ReadAttributes::new(at, &prefix.to_owned())).await
+    }
+
+    async fn write_attributes(&self, at: &Resolved, attributes: &Attributes) -> Result<()> {
+        self.connection.call(&SetAttributes::new(at, attributes)).await
     }
 
     async fn find_other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {

@@ -5,8 +5,8 @@ use workden_core::{Backend, BackendExt};
 
 use super::{Shared, answer::call};
 use crate::calls::{
-    Call, ChangeFile, Copy, Glob, Grep, Identify, List, MakeDir, NamesOf, Origins, OtherNames, ReadText, Remove,
-    Rename, Resolve, Stat,
+    Call, ChangeFile, Copy, Glob, Grep, Identify, List, MakeDir, NamesOf, Origins, OtherNames, ReadAttributes,
+    ReadText, Remove, Rename, Resolve, SetAttributes, Stat,
 };
 
 pub(super) fn routes() -> Router<Shared> {
@@ -28,6 +28,14 @@ pub(super) fn routes() -> Router<Shared> {
         .route(Copy::PATH, call(|files, c: Copy| async move { files.copy(&c.from, &c.to, *c.if_exists).await }))
         .route(Glob::PATH, call(|files, c: Glob| async move { files.glob(&c.at, &c.request).await }))
         .route(Grep::PATH, call(|files, c: Grep| async move { files.grep(&c.at, &c.request).await }))
+        .route(
+            ReadAttributes::PATH,
+            call(|files, c: ReadAttributes| async move { files.attributes(&c.at, &c.prefix).await }),
+        )
+        .route(
+            SetAttributes::PATH,
+            call(|files, c: SetAttributes| async move { files.set_attributes(&c.at, &c.attributes).await }),
+        )
         .route(OtherNames::PATH, call(|files, c: OtherNames| async move { files.other_names(&c.files).await }))
         .route(Identify::PATH, call(|files, c: Identify| async move { files.identify(&c.at).await }))
         .route(Origins::PATH, call(|files, _: Origins| async move { files.origins().await }))

@@ -27,6 +27,8 @@ pub struct Packer {
     to_do: Vec<Waiting>,
     open: Option<OpenFile>,
     report: TreeReport,
+    /// What may not be read; `None` if that is an error.
+    refused: Option<u64>,
     state: State,
 }
 
@@ -54,7 +56,23 @@ struct OpenFile {
 impl Packer {
     /// Creates a packer; it reads nothing yet.
     pub fn new(files: Arc<dyn Backend>, at: VirtualPath) -> Self {
-        Self { files, base: at, to_do: Vec::new(), open: None, report: TreeReport::default(), state: State::New }
+        let (to_do, report) = (Vec::new(), TreeReport::default());
+        Self { files, base: at, to_do, open: None, report, refused: None, state: State::New }
+    }
+
+    /// Skips and counts what may not be read, which is an error otherwise.
+    #[must_use]
+    pub fn skip_refused(mut self) -> Self {
+        self.refused = Some(0);
+        self
+    }
+
+    /// Returns how many names were skipped so far: links, special files, names that are not UTF-8, and what may not be
+    /// read.
+    #[must_use]
+    pub fn left_out(&self) -> u64 {
+        let TreeReport { skipped_links, skipped_special, skipped_names, .. } = self.report;
+        skipped_links + skipped_special + skipped_names + self.refused.unwrap_or(0)
     }
 
     /// Returns the report so far; it is complete after the last piece.
@@ -81,7 +99,15 @@ impl Packer {
                     Ok(None) => {}
                     // The entry was removed after its directory was listed.
                     Err(error) if error.kind() == ErrorKind::NotFound => {}
-                    Err(error) => return Err(error),
+                    Err(error) => match (&mut self.refused, error.kind()) {
+                        (
+                            Some(refused),
+                            ErrorKind::Denied | ErrorKind::ApprovalNeeded | ErrorKind::PermissionDenied,
+                        ) => {
+                            *refused += 1;
+                        }
+                        _ => return Err(error),
+                    },
                 },
                 (State::Going, None) => {
                     self.state = State::Over;

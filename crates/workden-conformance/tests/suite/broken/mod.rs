@@ -14,8 +14,9 @@ use std::{
 use async_trait::async_trait;
 pub(crate) use spoil::Spoil;
 use workden_core::{
-    Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity, HostFiles,
-    IfExists, Opened, Presence, Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written, directory_entry,
+    Attributes, Backend, BackendExt, ByteRange, Changed, Content, Entry, Error, ErrorKind, Expect, FileIdentity,
+    HostFiles, IfExists, Opened, Presence, Removal, Resolved, Result, Slice, Symlink, VirtualPath, Written,
+    directory_entry,
     search::{GlobRequest, Globbed, GrepRequest, Grepped, ListRequest, Listing},
     text::{Change, Excerpt, TextWindow},
 };
@@ -136,6 +137,15 @@ impl Backend for Broken {
 impl HostFiles for Broken {
     async fn open_file(&self, at: &Resolved, most: u64) -> Result<Opened> {
         self.answer(self.spoiled_open(at, most).await)
+    }
+    async fn read_attributes(&self, at: &Resolved, prefix: &str) -> Result<Attributes> {
+        self.inner.attributes(at, prefix).await
+    }
+    async fn write_attributes(&self, at: &Resolved, attributes: &Attributes) -> Result<()> {
+        match self.spoil {
+            Spoil::AttributesAreForgotten => Ok(()),
+            _ => self.inner.set_attributes(at, attributes).await,
+        }
     }
     async fn find_other_names(&self, files: &[Resolved]) -> Result<Vec<Vec<VirtualPath>>> {
         match self.spoil {

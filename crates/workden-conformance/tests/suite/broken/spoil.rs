@@ -83,6 +83,7 @@ pub(crate) enum Spoil {
     ChangeDisregardsItsCeiling,
 
     NamesAreTheirOwnOthers,
+    AttributesAreForgotten,
 
     MakeDirMakesOnlyTheLast,
     MakeDirTwiceFails,

@@ -10,8 +10,8 @@ use std::{
 use async_trait::async_trait;
 use futures_executor::block_on;
 use workden_core::{
-    Access, Approval, ApprovalRequest, Approver, Backend, BackendExt, Error, ErrorKind, Expect, Gate, Guarded,
-    IfExists, Judgement, Op, Removal, Resolved, Result, Verdict, Visibility, text::Replacement,
+    Access, Approval, ApprovalRequest, Approver, Attributes, Backend, BackendExt, Error, ErrorKind, Expect, Gate,
+    Guarded, IfExists, Judgement, Op, Removal, Resolved, Result, Symlink, Verdict, Visibility, text::Replacement,
 };
 use workden_files::{LocalBackend, PathOpening};
 
@@ -63,13 +63,22 @@ impl<F: Fn() + Send + Sync> Approver for GrantsAfter<F> {
     }
 }
 
-const CALLS: &[&str] = &["read", "write", "edit", "remove", "remove a tree", "move", "copy", "copy onto", "move onto"];
+const CALLS: &[&str] =
+    &["read", "write", "note", "edit", "remove", "remove a tree", "move", "copy", "copy onto", "move onto"];
+
+fn note() -> Attributes {
+    Attributes::new("test.", [("by", "ada\n+test.for: ben"), ("on", "monday")]).unwrap()
+}
 
 async fn call(files: &dyn Backend, name: &str) -> Result<String> {
     let (file, out) = (path("/d/file"), path("/out"));
     Ok(match name {
         "read" => format!("{:?}", files.read_bytes(&file).await?),
         "write" => format!("{:?}", files.write_path(&file, "new".into(), Expect::Anything).await?),
+        "note" => {
+            let at = files.resolve(&file, Symlink::Follow).await?;
+            format!("{:?}", files.set_attributes(&at, &note()).await?)
+        }
         "edit" => format!("{:?}", files.edit(&file, &[Replacement::once("old", "new")]).await?),
         "remove" => format!("{:?}", files.remove_path(&file, Removal::One).await?),
         "remove a tree" => format!("{:?}", files.remove_path(&path("/d"), Removal::Tree).await?),
@@ -156,4 +165,15 @@ fn the_question_has_the_other_names_of_a_file() {
     let files = Guarded::new(LocalBackend::open(&root).unwrap()).gate(Arc::new(Asks)).approver(approver.clone());
     block_on(files.read_bytes(&path("/d/file"))).unwrap();
     assert_eq!(approver.asked.lock().unwrap()[0].other_names, [path("/d/second")]);
+}
+
+#[test]
+fn the_question_about_attributes_shows_all_of_them() {
+    let (_place, root) = room();
+    let approver = Arc::new(GrantsAfter { happens: || (), asked: Mutex::default() });
+    let files = Guarded::new(LocalBackend::open(&root).unwrap()).gate(Arc::new(Asks)).approver(approver.clone());
+    block_on(call(&files, "note")).unwrap();
+    let asked = approver.asked.lock().unwrap();
+    assert_eq!((asked[0].call.as_str(), asked[0].description.as_str()), ("write", "Set 2 attributes of `/d/file`"));
+    assert_eq!(asked[0].preview.as_deref(), Some("+test.by: ada\\n+test.for: ben\n+test.on: monday\n"));
 }
