@@ -132,6 +132,7 @@ pub struct TenantQuotas {
     pub network: bool,
     /// Requests in a second; 0 is no limit.
     #[serde(deserialize_with = "whole")]
+    #[schema(value_type = u64, maximum = 4294967295)]
     pub requests_per_second: u32,
     /// Snapshots that it keeps.
     #[serde(deserialize_with = "whole")]

@@ -86,6 +86,7 @@ async fn changes_are_told_taken_back_and_accepted() {
     assert!(changes(&admin, &session).await.is_empty());
     done(&admin, &session, "[ ! -e new.txt ] && grep -q two src/a.txt && grep -q run run").await;
     assert_eq!(revert(&admin, &session, "missing").await, StatusCode::NOT_FOUND);
+    assert_eq!(revert(&admin, &session, "empty").await, StatusCode::CONFLICT);
     assert_eq!(revert(&admin, &session, "/etc/passwd").await, StatusCode::BAD_REQUEST);
     assert_eq!(revert(&admin, &session, "../../etc/passwd").await, StatusCode::BAD_REQUEST);
     assert_eq!(admin.delete(&session).await, StatusCode::NO_CONTENT);

@@ -64,6 +64,11 @@ impl ComparedSession {
             let sentence = format!("cannot bring `{path}` back: a link leads elsewhere now");
             return Err(Error::new(ErrorKind::Conflict, sentence).hint("remove the link first").into());
         }
+        let entry = files.stat(&at).await;
+        if entry.is_ok_and(|entry| entry.is_dir()) {
+            let sentence = format!("cannot bring `{path}` back: it is a directory");
+            return Err(Error::new(ErrorKind::Conflict, sentence).hint("name a file").into());
+        }
         match start {
             Some(content) => drop(files.write_path(path, content, Expect::Anything).await?),
             None => files.remove_path(path, Removal::One).await?,
