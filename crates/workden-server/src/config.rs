@@ -13,6 +13,9 @@ use workden::{ClusterSpec, Error, ErrorKind, Preset, Result, SessionKind, Sessio
 
 use crate::{ConnectionLimits, TlsFiles, described_values::whole};
 
+/// The most requests in a second that are counted.
+const MOST_REQUESTS: u32 = 1_000_000;
+
 /// The settings of a service.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -132,7 +135,7 @@ pub struct TenantQuotas {
     pub network: bool,
     /// Requests in a second; 0 is no limit.
     #[serde(deserialize_with = "whole")]
-    #[schema(value_type = u64, maximum = 4294967295)]
+    #[schema(maximum = 1000000)]
     pub requests_per_second: u32,
     /// Snapshots that it keeps.
     #[serde(deserialize_with = "whole")]
@@ -189,12 +192,17 @@ impl Default for TenantQuotas {
 }
 
 impl TenantQuotas {
-    /// Checks that sizes are sizes.
+    /// Checks that sizes are sizes, and rates can be counted.
     ///
     /// # Errors
     ///
     /// When one is not.
     pub(crate) fn check(&self) -> Result<()> {
+        if self.requests_per_second > MOST_REQUESTS {
+            let sentence =
+                format!("invalid quota `requests_per_second`: use 0 for no limit, or at most {MOST_REQUESTS}");
+            return Err(Error::new(ErrorKind::InvalidArgument, sentence));
+        }
         let snapshot_size = Some(self.snapshot_size.as_str());
         let sizes =
             [("memory", self.memory.as_deref()), ("disk", self.disk.as_deref()), ("snapshot_size", snapshot_size)];
