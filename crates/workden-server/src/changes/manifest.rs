@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(sizes, [("a.txt", 3), (long.as_str(), 1), ("hard", 3), ("run", 10)]);
         assert!(manifest.items[&long].is_binary && !manifest.items["run"].is_binary && !manifest.is_cut);
         assert!(manifest.items["run"].is_of(b"#!/bin/sh\n") && !manifest.items["run"].is_of(b"#!/bin/su\n"));
-        let cut = Manifest::read(pieces(archive(&files)), 1600).await.unwrap();
+        let cut = Manifest::read(pieces(archive(&files)), 1500).await.unwrap();
         assert!(cut.is_cut && cut.items.len() == 1, "{cut:?}");
 
         let of = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
