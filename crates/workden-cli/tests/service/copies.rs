@@ -45,6 +45,28 @@ async fn a_session_from_a_snapshot_masks_what_its_policy_denies() {
 }
 
 #[tokio::test]
+async fn a_second_name_is_brought_back_and_a_large_file_is_not_lost() {
+    let (_state, served) = Served::new();
+    let admin = served.admin();
+    let source = sandbox(&admin, "base").await;
+    let line = "echo one > a && ln a b && head -c 70000000 /dev/zero > large";
+    assert_eq!(admin.run(&source, line).await.0, 0);
+    let copy = sandbox(&admin, &snapshot(&admin, &source).await).await;
+    assert_eq!(admin.run(&copy, "rm a b && echo 2 > a && echo 2 > b && echo 2 > large").await.0, 0);
+    let revert = async |path: &str| admin.post(&format!("{copy}/changes/revert"), json!({ "path": path })).await.0;
+    for name in ["a", "b"] {
+        let versions = admin.get(&format!("{copy}/changes/file?path={name}")).await.1;
+        assert_eq!((&versions["before"], &versions["after"]), (&json!("one\n"), &json!("2\n")), "{versions}");
+        assert_eq!(revert(name).await, StatusCode::NO_CONTENT);
+    }
+    assert_eq!(revert("large").await, StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(admin.run(&copy, "cat a b large").await, (0, "one\none\n2\n".to_owned()));
+    for session in [&source, &copy] {
+        assert_eq!(admin.delete(session).await, StatusCode::NO_CONTENT);
+    }
+}
+
+#[tokio::test]
 async fn a_session_is_not_used_before_it_has_its_files() {
     let (_state, served) = Served::new();
     let admin = served.admin();

@@ -148,6 +148,42 @@ pub(super) fn plain_name(name: &[u8]) -> Option<String> {
     (!name.is_empty() && name != ".").then(|| name.to_owned())
 }
 
+/// What an archive has under a name.
+pub(super) enum Found {
+    Nothing,
+    Content(Bytes),
+    /// A file that is larger than what was asked for.
+    TooLarge,
+    /// Another name of the file with this one.
+    SameAs(String),
+}
+
+/// Returns what an archive has under a name. The last entry of a name counts.
+pub(super) async fn find(
+    archive: impl Stream<Item = Result<Bytes>> + Send + 'static,
+    wanted: String,
+    largest: u64,
+) -> Result<Found> {
+    let look = move |found: &mut Found, name: String, entry: &mut ArchiveEntry<'_>| {
+        if name == wanted {
+            *found = match entry.header().entry_type() {
+                tar::EntryType::Link => {
+                    entry.link_name_bytes().as_deref().and_then(plain_name).map_or(Found::Nothing, Found::SameAs)
+                }
+                kind if kind.is_file() && entry.size() > largest => Found::TooLarge,
+                kind if kind.is_file() => {
+                    let mut content = Vec::new();
+                    entry.read_to_end(&mut content)?;
+                    Found::Content(content.into())
+                }
+                _ => Found::Nothing,
+            };
+        }
+        Ok(Flow::Next)
+    };
+    Ok(each(archive, u64::MAX, Found::Nothing, look).await?.0)
+}
+
 /// Returns the content of some files of an archive, as far as each has at most `largest` bytes and all have at most
 /// `most` together.
 pub(super) async fn contents(

@@ -18,7 +18,9 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use bytes::Bytes;
 pub(crate) use comparisons::Comparisons;
 use tokio::time::timeout;
-use workden::{Error, ErrorKind, Result, VirtualPath, Workspace, core::parse_size, policy::approvals::Approvals};
+use workden::{
+    Error, ErrorKind, Result, Verdict, VirtualPath, Workspace, core::parse_size, policy::approvals::Approvals,
+};
 use workden_core::{Backend, Resolved, Symlink};
 
 use self::manifest::{Item, Manifest};
@@ -147,7 +149,6 @@ impl ComparedSession {
 
     /// Refuses what the policy does not let the caller read, also of files that are gone.
     pub(crate) fn require_readable(&self, path: &VirtualPath) -> Result<()> {
-        use workden::Verdict;
         let at = Resolved::literal(path.clone());
         match self.unasked.policy().judge(workden_core::Op::Read(&at)) {
             Verdict::Allow => Ok(()),

@@ -6,7 +6,10 @@ use serde_json::json;
 use workden::{Backend, BackendExt, Error, ErrorKind, Result, VirtualPath};
 use workden_core::{Expect, Removal, Symlink};
 
-use super::{ComparedSession, SHOWN, entries};
+use super::{
+    ComparedSession, SHOWN,
+    entries::{self, Found},
+};
 use crate::{
     database::SnapshotRow,
     service::Answer,
@@ -37,25 +40,33 @@ impl ComparedSession {
     /// Returns the content that a file had at the start; `None` if there was none, or it is too large to show.
     pub(crate) async fn before(&self, path: &VirtualPath) -> Answer<Option<Bytes>> {
         let _turn = self.service.comparisons.turn(&self.row.tenant).await?;
-        Ok(self.content_at_start(path, SHOWN).await?)
+        match self.name_of(path) {
+            Some(name) => match self.at_start(name, SHOWN).await? {
+                Found::Content(content) => Ok(Some(content)),
+                Found::Nothing | Found::TooLarge | Found::SameAs(_) => Ok(None),
+            },
+            None => Ok(None),
+        }
     }
 
-    async fn content_at_start(&self, path: &VirtualPath, largest: u64) -> Result<Option<Bytes>> {
-        let Some(name) = self.name_of(path) else { return Ok(None) };
-        let mut found = entries::contents(self.start().await?, [name.clone()].into(), largest, largest).await?;
-        Ok(found.remove(&name))
+    /// Returns what the session started with under a name, and under the first name of a file with several.
+    async fn at_start(&self, name: String, largest: u64) -> Result<Found> {
+        match entries::find(self.start().await?, name, largest).await? {
+            Found::SameAs(first) => entries::find(self.start().await?, first, largest).await,
+            found => Ok(found),
+        }
     }
 
     /// Brings a file back to its content at the start; one that was not there is removed. The policy judges both as calls
     /// of the caller.
     pub(crate) async fn revert(&self, path: &VirtualPath) -> Answer<()> {
         self.principal.require_tenant()?;
-        if self.name_of(path).is_none() {
+        let Some(name) = self.name_of(path) else {
             let sentence = format!("`{path}` is not below `{}`", self.directory);
             return Err(Error::new(ErrorKind::InvalidArgument, sentence).into());
-        }
+        };
         let turn = self.service.comparisons.turn(&self.row.tenant).await?;
-        let start = self.content_at_start(path, REVERTED).await?;
+        let start = self.at_start(name, REVERTED).await?;
         drop(turn);
         let workspace = self.live.workspace(&self.service, &self.principal);
         let files = workspace.files();
@@ -70,8 +81,15 @@ impl ComparedSession {
             return Err(Error::new(ErrorKind::Conflict, sentence).hint("name a file").into());
         }
         match start {
-            Some(content) => drop(files.write_path(path, content, Expect::Anything).await?),
-            None => files.remove_path(path, Removal::One).await?,
+            Found::Content(content) => drop(files.write_path(path, content, Expect::Anything).await?),
+            Found::Nothing => files.remove_path(path, Removal::One).await?,
+            // To remove it would lose what there is.
+            Found::TooLarge | Found::SameAs(_) => {
+                let sentence = format!("cannot bring `{path}` back: it had more than {} bytes", REVERTED);
+                return Err(Error::new(ErrorKind::TooLarge, sentence)
+                    .hint("write the file yourself, or accept it as it is")
+                    .into());
+            }
         }
         let recorder = self.service.recorder(&self.row.id, &self.row.tenant, &self.principal);
         recorder.tell("reverted", &json!({ "path": path }));
