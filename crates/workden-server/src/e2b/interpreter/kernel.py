@@ -82,16 +82,13 @@ class Answers:
             # The service has gone, or the code has closed the stream.
             os._exit(1)
 
-    def send_result(self, formats, is_main):
-        """Sends a result; what is too large is cut or left out, and standard error says so."""
-        number = self.number
-        if number is None:
-            return
+    def result(self, number, formats, is_main):
+        """Returns a result as a line; what is too large is cut or left out, and standard error says so."""
         formats, cut = dict(formats), False
         while True:
             line = self.line("result", number, {"formats": formats, "is_main": is_main})
             if len(line) <= MOST_BYTES:
-                break
+                return line
             # Text that was cut is small enough to stay.
             sizes = {name: len(json.dumps(data)) for name, data in formats.items() if name != "text" or not cut}
             largest = max(sizes, key=sizes.get)
@@ -100,7 +97,6 @@ class Answers:
                 formats["text"], cut = data[: MOST_BYTES // 16], True
             size = sizes[largest]
             print("%s of the result is too large (%d bytes): cut or left out" % (largest, size), file=sys.stderr)
-        self.write(line, number, number)
 
     def finish(self):
         """Ends the answers to a piece of code."""
@@ -325,10 +321,14 @@ class Kernel:
             self.guard(self.show, formats, False)
 
     def show(self, formats, is_main):
-        # What was printed before comes before.
+        number = self.answers.number
+        if number is None:
+            return
+        line = self.answers.result(number, formats, is_main)
+        # What was printed before comes before, and so does what was cut.
         for stream in self.printed:
             stream.pass_all_on()
-        self.answers.send_result(formats, is_main)
+        self.answers.write(line, number, number)
 
     def execute(self, number, code, envs):
         self.answers.number = number
