@@ -222,7 +222,8 @@ impl Sandbox for Keeper {
             .processes(used.processes)
             .age(self.began.elapsed())
             .idle(self.since_last_call())
-            .jobs(self.engine.running_jobs() as u64))
+            .jobs(self.engine.running_jobs() as u64)
+            .commands(self.engine.running_commands()))
     }
 
     async fn isolation(&self) -> Result<Isolation> {

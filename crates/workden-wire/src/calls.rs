@@ -62,7 +62,6 @@ calls! {
     Origins at "/v1/origins" {} -> Vec<(VirtualPath, FileIdentity)>;
     StartJob at "/v1/start_job" { request: JobRequest } -> Job;
     KillJob at "/v1/kill_job" { id: JobId } -> Killed;
-    UsageNow at "/v1/usage" {} -> Usage;
     IsolationOf at "/v1/isolation" {} -> Isolation;
     Stop at "/v1/stop" {} -> ();
     CloseInput at "/v1/process/close_input" { process: u64 } -> ();
@@ -82,6 +81,7 @@ calls! {
     ReadText at "/v1/read_text" { at: Resolved, window: TextWindow } -> Excerpt;
     ChangeFile at "/v1/change" { at: Resolved, change: Change, expect: Expect, most: u64 } -> Changed;
     Jobs at "/v1/jobs" {} -> Vec<Job>;
+    UsageNow at "/v1/usage" {} -> Usage;
 
     [SEARCH_ANSWER]
     List at "/v1/list" { at: Resolved, request: ListRequest } -> Listing;

@@ -59,6 +59,8 @@ export function wordsOf(event: LoggedEvent): EventWords {
     }
     case "code_run":
       return words("ran code", text("code"), "plain", "terminal");
+    case "command_stopped":
+      return words("stopped", text("command"), "ask", "stop");
     case "port_published":
       return words("published", `port ${text("port")}`, "ask", "ports");
     case "port_unpublished":

@@ -65,6 +65,16 @@ await inBrowser(async (page, { context, complaints }) => {
   await page.getByRole("button", { name: "Stop" }).click();
   await eventually(async () => !(await api("GET", `/v1/sessions/${id}/jobs`)).find((each) => each.id === job.id).running, "the end of the job");
   await page.getByText(/ended with exit code/).waitFor();
+
+  // What a call of a tool runs, while the call waits.
+  const line = "echo working; sleep 1000";
+  const call = api("POST", `/v1/sessions/${id}/tools`, { name: "execute", arguments: { command: line } });
+  await go(page, `#/sessions/${id}/terminal`);
+  await page.getByRole("button", { name: line }).click();
+  await screen(page).getByText("working").first().waitFor();
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByText("ended with exit code 143").waitFor();
+  assert.match((await call).text, /exit code 143/);
 });
 
 console.log("reload, shared, watched, stopped");

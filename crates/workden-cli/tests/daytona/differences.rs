@@ -80,6 +80,7 @@ const COMMANDS: &[&str] = &[
     "jobs::a_killed_job_is_over",
     "jobs::an_argument_vector_runs_as_it_is",
     "jobs::jobs_are_listed_oldest_first",
+    "jobs::a_running_command_is_seen_and_killed",
     "jobs::running_jobs_are_counted",
     "jobs::the_input_of_a_job_is_at_its_end",
     "jobs::what_a_finished_job_left_behind_is_killed_with_it",

@@ -111,3 +111,52 @@ async fn a_background_job_is_read_by_offset() {
     let (_, read) = admin.get(&format!("{at}?offset=4")).await;
     assert_eq!(read["job"]["running"], false, "{read}");
 }
+
+#[tokio::test]
+async fn a_command_that_a_call_waits_for_is_watched_and_stopped() {
+    let (_state, served) = Served::new();
+    let admin = served.admin();
+    let (session, _) = admin.session(json!({ "policy": { "preset": "permissive" } })).await;
+    let commands = format!("{session}/commands");
+    assert_eq!(admin.get(&commands).await, (StatusCode::OK, json!([])));
+    let line = "echo begun; sleep 1234";
+    let call = json!({ "name": "execute", "arguments": { "command": line } });
+    let watched = async {
+        until("the command", || async { admin.get(&commands).await.1 != json!([]) }).await;
+        let (_, listed) = admin.get(&commands).await;
+        assert_eq!((&listed[0]["command"], &listed[0]["running"]), (&json!(line), &json!(true)), "{listed}");
+        let at = format!("{commands}/{}", text(&listed[0]["id"]));
+        let (_, read) = admin.get(&format!("{at}?wait_seconds=30")).await;
+        assert_eq!((&read["text"], &read["job"]["running"]), (&json!("begun\n"), &json!(true)), "{read}");
+        // Its end is told to one that waits for it.
+        let last = async { admin.get(&format!("{at}?offset=6&wait_seconds=60")).await.1 };
+        let stop = async { admin.delete(&at).await };
+        let (last, stopped) = tokio::join!(last, stop);
+        assert_eq!((stopped, &last["job"]["exit_code"]), (StatusCode::NO_CONTENT, &json!(143)), "{last}");
+        assert_eq!(admin.get(&at).await.0, StatusCode::NOT_FOUND);
+        assert_eq!(admin.delete(&at).await, StatusCode::NOT_FOUND);
+    };
+    let tools = format!("{session}/tools");
+    let ((_, answer), ()) = tokio::join!(admin.post(&tools, call), watched);
+    assert!(text(&answer["text"]).contains("begun") && text(&answer["text"]).contains("143"), "{answer}");
+    let (_, events) = admin.get(&format!("{session}/events")).await;
+    assert!(events.to_string().contains("command_stopped"), "{events}");
+    // A job is none of these commands.
+    let (_, job) = admin.post(&format!("{session}/jobs"), json!({ "command": "sleep 1000" })).await;
+    assert_eq!(admin.get(&format!("{commands}/{}", text(&job["id"]))).await.0, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_followed_command_is_a_process_until_its_client_goes_away() {
+    let (_state, served) = Served::new();
+    let admin = served.admin();
+    let (session, _) = admin.session(json!({})).await;
+    let line = json!({ "command": "echo begun; sleep 1236" }).to_string();
+    let request = admin.request(Method::POST, &format!("{session}/commands/stream"));
+    let mut followed = request.header("content-type", "application/json").body(line).send().await.unwrap();
+    assert!(followed.chunk().await.unwrap().is_some());
+    let (_, processes) = admin.get(&format!("{session}/processes")).await;
+    assert_eq!((&processes[0]["running"], &processes[0]["command"]), (&json!(true), &json!("echo begun; sleep 1236")));
+    drop(followed);
+    until("its end", || async { admin.run(&session, "pgrep -c sleep").await.1 == "0\n" }).await;
+}

@@ -1,18 +1,20 @@
-//! Background jobs: they outlive the call that starts them, are listed, and can be killed.
+//! Background jobs: they outlive the call that starts them, are listed, and can be killed. And commands that a call
+//! waits for, which are seen and killed in the same way while they run.
 
 use std::time::Instant;
 
+use futures_util::future::try_join;
 use workden_core::{
     ErrorKind,
-    sandbox::{Command, Ended, JobId, JobRead, JobRequest, JobState, Killed, Sandbox},
+    sandbox::{Command, Ended, Job, JobId, JobRead, JobRequest, JobState, Killed, Sandbox},
 };
 
 use super::{
-    calls::{AT_ONCE, job, outcome, prints, until},
+    calls::{AT_ONCE, job, outcome, pause, prints, run, until, within},
     check::list_sandbox_checks,
 };
 use crate::{
-    Outcome,
+    Failure, Outcome,
     verdict::{ensure, equal, refused},
 };
 
@@ -26,6 +28,7 @@ list_sandbox_checks! { jobs:
     what_a_finished_job_left_behind_is_killed_with_it,
     a_job_that_was_never_started_is_not_found,
     running_jobs_are_counted,
+    a_running_command_is_seen_and_killed,
 }
 
 /// The call that starts a job returns immediately.
@@ -130,4 +133,32 @@ pub async fn running_jobs_are_counted(sandbox: &dyn Sandbox) -> Outcome {
     equal("two", sandbox.usage().await?.jobs, 2)?;
     sandbox.kill_job(&begun.id).await?;
     equal("one", sandbox.usage().await?.jobs, 1)
+}
+
+/// While a call waits for a command, the command is listed, what it has printed is read, and it is killed.
+pub async fn a_running_command_is_seen_and_killed(sandbox: &dyn Sandbox) -> Outcome {
+    let watched = async {
+        let seen = within("the list of the command", AT_ONCE, running(sandbox)).await??;
+        equal("its line", seen.line.as_str(), "echo begun; exec sleep 600")?;
+        equal("its state", seen.state, JobState::Running)?;
+        let read = JobRead::from(0).wait(AT_ONCE);
+        equal("its output so far", sandbox.read_job(&seen.id, &read).await?.text.as_str(), "begun\n")?;
+        equal("the kill", sandbox.kill_job(&seen.id).await?, Killed::Stopped)?;
+        Ok::<_, Failure>(seen.id)
+    };
+    let (done, id) = try_join(run(sandbox, "echo begun; exec sleep 600"), watched).await?;
+    equal("what its caller gets", (done.output.text(), done.ended), ("begun\n".to_owned(), Ended::Signalled(15)))?;
+    equal("the commands afterwards", sandbox.usage().await?.commands, Vec::new())?;
+    refused("reading it afterwards", sandbox.read_job(&id, &JobRead::from(0)).await, ErrorKind::NotFound)?;
+    equal("the jobs", sandbox.jobs().await?, Vec::new())
+}
+
+/// Returns the command that runs, as soon as one does.
+async fn running(sandbox: &dyn Sandbox) -> Result<Job, Failure> {
+    loop {
+        if let Some(job) = sandbox.usage().await?.commands.into_iter().next() {
+            return Ok(job);
+        }
+        pause(10).await;
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Reading or killing a job needs no further judgement, but only works through the wrapper (or a clone of it) that
 //! started the job; for any other caller the job is `NotFound`. So an agent under stricter rules cannot read the job of
-//! another agent. The same holds for the full logs of commands.
+//! another agent. The same holds for the full logs of commands, and behind gates running commands are not listed.
 //!
 //! Watching a directory is a listing that goes on: the same gates judge it, and the same names are shown.
 
@@ -156,7 +156,8 @@ impl<S: Sandbox> Sandbox for Guarded<S> {
     }
 
     async fn usage(&self) -> Result<Usage> {
-        self.inner.usage().await
+        let usage = self.inner.usage().await?;
+        Ok(if self.is_open() { usage } else { usage.commands(Vec::new()) })
     }
 
     async fn isolation(&self) -> Result<Isolation> {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::Job;
 use crate::setters::setters;
 
 /// The current resource usage of a sandbox. `None` for values that are not measured.
@@ -24,6 +25,11 @@ pub struct Usage {
     pub idle: Duration,
     /// Running background jobs.
     pub jobs: u64,
+    /// The commands that [`execute`](super::Sandbox::execute) runs now, oldest first, if the sandbox knows them.
+    /// [`read_job`](super::Sandbox::read_job) returns what such a command has printed so far, and
+    /// [`kill_job`](super::Sandbox::kill_job) stops it; once it has ended it is not found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<Job>,
 }
 
 impl Usage {
@@ -42,5 +48,7 @@ impl Usage {
         idle: Duration,
         /// Sets the number of running background jobs.
         jobs: u64,
+        /// Sets the commands that `execute` runs now.
+        commands: Vec<Job>,
     }
 }

@@ -1,62 +1,39 @@
-//! The output of one command: head and tail for the answer, and a log as soon as those are not everything.
+//! The output of one command: head and tail for the answer, and the log of its record.
 
-use workden_core::sandbox::{FullLog, JobId, Output};
+use std::sync::Arc;
 
-use super::{log::OutputLog, output::BoundedOutput};
+use workden_core::sandbox::{FullLog, Output};
+
+use super::{output::BoundedOutput, records::JobRecord};
 use crate::config::Logs;
 
 /// The output of a running command.
 pub(crate) struct Capture<'a> {
     kept: BoundedOutput,
-    log: Option<OutputLog>,
+    record: Arc<JobRecord>,
     logs: &'a Logs,
 }
 
 impl<'a> Capture<'a> {
-    pub(crate) fn new(most_chars: usize, logs: &'a Logs) -> Self {
-        Self { kept: BoundedOutput::new(most_chars), log: None, logs }
+    pub(crate) fn new(most_chars: usize, record: Arc<JobRecord>, logs: &'a Logs) -> Self {
+        Self { kept: BoundedOutput::new(most_chars), record, logs }
     }
 
     /// Adds output.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
-        if self.log.is_none() && !self.kept.has_room_for(bytes.len()) {
-            self.begin_log();
-        }
-        if let Some(log) = &mut self.log {
-            log.push(bytes);
-        }
+        self.record.push(bytes);
         self.kept.push(bytes);
     }
 
-    /// Starts the log with all output so far, which is still complete.
-    fn begin_log(&mut self) -> &mut OutputLog {
-        let mut log = OutputLog::unseen(self.logs);
-        if self.log.is_none() {
-            self.kept.slices().into_iter().for_each(|bytes| log.push(bytes));
+    /// Returns the answer, which names the log if it is not everything.
+    pub(crate) fn finish(self) -> Output {
+        if self.kept.leaves_out() {
+            self.record.log().show(self.logs, &self.record.id);
         }
-        self.log.get_or_insert(log)
+        let Self { kept, record, .. } = self;
+        kept.into_output(|| {
+            let log = record.log();
+            (log.kept() > 0).then(|| FullLog::new(record.id.clone(), log.kept()).path(log.path().cloned()))
+        })
     }
-
-    /// Returns the answer, and the log if output was left out or more may come.
-    pub(crate) fn finish(mut self, id: &JobId, more: MoreOutput) -> (Output, Option<OutputLog>) {
-        if self.log.is_none() && (more == MoreOutput::Possible || self.kept.leaves_out()) {
-            self.begin_log();
-        }
-        if let Some(log) = self.log.as_mut().filter(|_| self.kept.leaves_out()) {
-            log.show(self.logs, id);
-        }
-        let log = &self.log;
-        let output = self.kept.into_output(|| {
-            let log = log.as_ref().filter(|log| log.kept() > 0)?;
-            Some(FullLog::new(id.clone(), log.kept()).path(log.path().cloned()))
-        });
-        (output, self.log)
-    }
-}
-
-/// Whether a background process of the command may still print.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MoreOutput {
-    Possible,
-    No,
 }

@@ -13,10 +13,11 @@ use workden_core::{
 };
 
 use super::{
-    capture::{Capture, MoreOutput},
+    capture::Capture,
     engine::{CommandSpec, Engine},
     failure::{self, StartFailure},
     limits_hit,
+    log::OutputLog,
     pipes::{self, AtEnd, READ_BYTES, Watched},
     records::{JobRecord, drain_into},
     tree::{EndMode, ProcessTree, TreeState},
@@ -38,7 +39,8 @@ impl Engine {
         drop(theirs);
         let pipe = Arc::new(pipe);
         let mut waiting = EndOnDrop::new(Arc::clone(&tree), [Arc::clone(&pipe)]);
-        let mut capture = Capture::new(request.most_chars, &self.config.logs);
+        let mut listed = Listed::new(self, spec.command.as_line(), &tree);
+        let mut capture = Capture::new(request.most_chars, Arc::clone(&listed.record), &self.config.logs);
         let (state, timed_out) = run(&tree, &pipe, &mut capture, deadline).await;
         let at_end = pipe.drain(|bytes| capture.push(bytes));
         waiting.release();
@@ -52,19 +54,14 @@ impl Engine {
             None => {}
         }
         let duration = began.elapsed();
-        let more = match at_end {
-            AtEnd::Yes => MoreOutput::No,
-            AtEnd::No => MoreOutput::Possible,
-        };
-        let id = self.records().next_execution();
-        let (output, log) = capture.finish(&id, more);
-        if let Some(log) = log {
-            let line = spec.command.as_line();
-            let record = JobRecord::finished(id, line, &state, ended, duration, log, &tree);
-            self.records().add(Arc::clone(&record));
-            if more == MoreOutput::Possible {
-                tokio::spawn(async move { drain_into(&record, &pipe).await });
-            }
+        let output = capture.finish();
+        // What was left out, and what a background process will print, is read later.
+        listed.stays = output.left_out.is_some() || at_end == AtEnd::No;
+        let record = Arc::clone(&listed.record);
+        record.end(ended);
+        match at_end {
+            AtEnd::Yes => record.set_closed(true),
+            AtEnd::No => drop(tokio::spawn(async move { drain_into(&record, &pipe).await })),
         }
         let hints = match ended {
             Ended::Exited(0) => Vec::new(),
@@ -80,6 +77,34 @@ impl Engine {
         let counts = move || watch.as_ref().map(|watch| watch.hits()).unwrap_or_default();
         let before = counts();
         move |ended| limits_hit::between(before, counts(), ended, &limits)
+    }
+}
+
+/// A command in the list of the keeper. Dropped, it leaves the list, unless its log is to be read later.
+struct Listed<'a> {
+    engine: &'a Engine,
+    record: Arc<JobRecord>,
+    stays: bool,
+}
+
+impl<'a> Listed<'a> {
+    fn new(engine: &'a Engine, line: String, tree: &Arc<ProcessTree>) -> Self {
+        let mut records = engine.records();
+        let log = OutputLog::unseen(&engine.config.logs);
+        let record = JobRecord::started(records.next_execution(), line, log, tree);
+        records.add(Arc::clone(&record));
+        drop(records);
+        Self { engine, record, stays: false }
+    }
+}
+
+impl Drop for Listed<'_> {
+    fn drop(&mut self) {
+        let mut records = self.engine.records();
+        if !self.stays {
+            records.remove(&self.record.id);
+        }
+        records.drop_old();
     }
 }
 

@@ -30,17 +30,17 @@ impl Engine {
         let tree = self.start(&spec, streams, Terminal::None).await?;
         drop(theirs);
         let state = tree.started().await;
-        let Some(pid) = state.pid else {
+        if state.pid.is_none() {
             return Err(match failure::of(&state, spec.command) {
                 Some(StartFailure::Refused(error)) => error,
                 _ => Error::new(ErrorKind::Io, "the job was killed before it started"),
             });
-        };
+        }
         let record = {
             let mut records = self.records();
             let id = records.next_job();
             let log = OutputLog::unseen(&self.config.logs);
-            let record = JobRecord::started(id, spec.command.as_line(), pid, log, &tree);
+            let record = JobRecord::started(id, spec.command.as_line(), log, &tree);
             records.add(Arc::clone(&record));
             record
         };
@@ -58,6 +58,11 @@ impl Engine {
     /// Returns how many jobs run.
     pub(crate) fn running_jobs(&self) -> usize {
         self.jobs().iter().filter(|job| job.state == JobState::Running).count()
+    }
+
+    /// Returns the commands that `execute` runs now.
+    pub(crate) fn running_commands(&self) -> Vec<Job> {
+        self.records().running_commands()
     }
 
     /// Reads the output of a job.

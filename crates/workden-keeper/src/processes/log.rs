@@ -1,5 +1,5 @@
-//! The log of a command: the last bytes of its output, in a file once they exceed a few KB. Most logs belong to
-//! background processes that print nothing, and a file costs a descriptor.
+//! The log of a command: the last bytes of its output, in a file once they exceed a few KB. Most commands print less,
+//! and a file costs a descriptor.
 //!
 //! Invariant: a log never exceeds its size limit, only the keeper can write it, a named log is complete, and nothing
 //! of it remains when the keeper ends, for any reason.
@@ -24,7 +24,7 @@ use workden_core::{VirtualPath, limits, sandbox::JobId};
 use crate::config::Logs;
 
 /// The most bytes that are kept without a file.
-const FEW: usize = 16 * 1024;
+const FEW: usize = 64 * 1024;
 
 /// The name of an output file, in a directory of its own.
 const OUTPUT: &str = "output";

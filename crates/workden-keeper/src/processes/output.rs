@@ -49,11 +49,6 @@ impl BoundedOutput {
         self.tail.extend(rest);
     }
 
-    /// Returns whether the output would still be complete after this many more bytes.
-    pub(crate) fn has_room_for(&self, bytes: usize) -> bool {
-        self.is_whole() && self.head.len() + self.tail.len() + bytes <= 4 * self.most_chars
-    }
-
     /// Returns whether the text will be incomplete.
     pub(crate) fn leaves_out(&self) -> bool {
         // A character has at least one byte: short outputs need no counting.

@@ -3,7 +3,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     time::Duration,
 };
 
@@ -16,7 +16,7 @@ use workden_core::{
 use super::{
     log::OutputLog,
     pipes::{READ_BYTES, Watched},
-    tree::{ProcessTree, TreeState},
+    tree::ProcessTree,
 };
 
 /// Ended jobs that are still listed.
@@ -29,7 +29,8 @@ const LINE_BYTES: usize = 4096;
 pub(crate) struct JobRecord {
     pub(crate) id: JobId,
     line: String,
-    pid: u32,
+    /// As soon as it was seen.
+    pid: OnceLock<u32>,
     began: Instant,
     log: Mutex<OutputLog>,
     progress: watch::Sender<RecordProgress>,
@@ -49,38 +50,14 @@ pub(crate) struct RecordProgress {
 }
 
 impl JobRecord {
-    /// Creates the record of a job that was just started.
-    pub(crate) fn started(id: JobId, line: String, pid: u32, log: OutputLog, tree: &Arc<ProcessTree>) -> Arc<Self> {
-        Self::new(id, line, pid, log, tree, None)
-    }
-
-    /// Creates the record of a command that has ended, with a log.
-    pub(crate) fn finished(
-        id: JobId,
-        line: String,
-        state: &TreeState,
-        ended: Ended,
-        duration: Duration,
-        log: OutputLog,
-        tree: &Arc<ProcessTree>,
-    ) -> Arc<Self> {
-        Self::new(id, line, state.pid.unwrap_or(0), log, tree, Some((ended, duration)))
-    }
-
-    fn new(
-        id: JobId,
-        mut line: String,
-        pid: u32,
-        log: OutputLog,
-        tree: &Arc<ProcessTree>,
-        ended: Option<(Ended, Duration)>,
-    ) -> Arc<Self> {
+    /// Creates the record of a job or command that was just started.
+    pub(crate) fn started(id: JobId, mut line: String, log: OutputLog, tree: &Arc<ProcessTree>) -> Arc<Self> {
         line.truncate(line.floor_char_boundary(LINE_BYTES));
-        let progress = RecordProgress { printed: log.printed(), ended, closed: ended.is_some() };
+        let progress = RecordProgress { printed: 0, ended: None, closed: false };
         Arc::new(Self {
             id,
             line,
-            pid,
+            pid: OnceLock::new(),
             began: Instant::now(),
             log: Mutex::new(log),
             progress: watch::Sender::new(progress),
@@ -104,6 +81,7 @@ impl JobRecord {
 
     /// Records the end of the command itself.
     pub(crate) fn end(&self, ended: Ended) {
+        self.pid();
         let duration = self.began.elapsed();
         self.progress.send_modify(|progress| progress.ended = Some((ended, duration)));
     }
@@ -129,7 +107,17 @@ impl JobRecord {
             Some((ended, duration)) => (JobState::Ended(ended), duration),
             None => (JobState::Running, self.began.elapsed()),
         };
-        Job::new(self.id.clone(), self.pid, self.line.clone(), state).duration(duration).printed(progress.printed)
+        let pid = self.pid().unwrap_or_default();
+        Job::new(self.id.clone(), pid, self.line.clone(), state).duration(duration).printed(progress.printed)
+    }
+
+    fn pid(&self) -> Option<u32> {
+        if self.pid.get().is_none()
+            && let Some(pid) = self.tree.upgrade().and_then(|tree| tree.state().pid)
+        {
+            let _ = self.pid.set(pid);
+        }
+        self.pid.get().copied()
     }
 
     fn is_over(&self) -> bool {
@@ -182,6 +170,11 @@ impl JobRecords {
         } else {
             self.executions.push_back(record);
         }
+        self.drop_old();
+    }
+
+    /// Drops the records that are too old.
+    pub(crate) fn drop_old(&mut self) {
         let over = |record: &&Arc<JobRecord>| record.is_over();
         let too_many = self.executions.iter().filter(over).count().saturating_sub(limits::LOGS_KEPT);
         forget(&mut self.executions, too_many);
@@ -193,6 +186,14 @@ impl JobRecords {
 
     pub(crate) fn find(&self, id: &JobId) -> Option<Arc<JobRecord>> {
         self.jobs.iter().chain(&self.executions).find(|record| record.id == *id).cloned()
+    }
+
+    pub(crate) fn remove(&mut self, execution: &JobId) {
+        self.executions.retain(|record| record.id != *execution);
+    }
+
+    pub(crate) fn running_commands(&self) -> Vec<Job> {
+        self.executions.iter().map(|record| record.job()).filter(|job| job.state == JobState::Running).collect()
     }
 
     pub(crate) fn jobs(&self) -> Vec<Job> {

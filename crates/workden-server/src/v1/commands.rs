@@ -16,7 +16,7 @@ use serde_json::json;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 use workden::{Result, Sandbox, VirtualPath, Workspace};
-use workden_core::sandbox::{self, Command, Ended, ExecuteRequest, ProcessEvent, SpawnRequest, Streams};
+use workden_core::sandbox::{self, Command, Ended, ExecuteRequest, SpawnRequest, Streams};
 
 use super::{
     description::ServerEvent,
@@ -26,6 +26,7 @@ use crate::{
     api_error::{ApiError, ApiErrorBody},
     api_input::ApiJson,
     described_values::optional_whole,
+    processes::{Piece, ServedProcess},
     service::{Answer, Service},
 };
 
@@ -137,8 +138,9 @@ pub(super) async fn run(
 
 /// Run a command and follow its output
 ///
-/// Server-sent events: `output` and `error` with `{"text"}` (or `{"base64"}` for bytes that are not UTF-8), `limit`,
-/// and at last `end` with `{"exit_code", "timed_out"}`. A client that goes away stops the command.
+/// Server-sent events: `output` and `error` with `{"text"}` (or `{"base64"}` for bytes that are not UTF-8), `lost` with
+/// the `{"bytes"}` that the client was too slow for, `limit`, and at last `end` with `{"exit_code", "timed_out"}`. A
+/// client that goes away stops the command. While it runs it is one of the processes of the session.
 #[utoipa::path(post, operation_id = "follow_command", path = "/v1/sessions/{id}/commands/stream", tag = "commands",
     params(NamedSession), request_body = CommandRequest, responses(
         (status = 200, description = "Its output as it comes", body = ServerEvent, content_type = "text/event-stream"),
@@ -150,48 +152,59 @@ pub(super) async fn stream(
     let (in_use, workspace) = (session.begin_use(), session.workspace());
     let spawn = SpawnRequest::new(request.command()?, Streams::Pipes).environment(request.env.clone());
     let spawn = spawn.directory(request.directory(&workspace).await?);
-    let process = workspace.commands()?.spawn(&spawn).await?;
+    let process = StoppedOnDrop(session.live.processes.start(&workspace, &spawn, None).await?);
     // A command that has ended already does not read.
-    let _ = process.control.close_input().await;
+    let _ = process.0.control.close_input().await;
     let deadline = tokio::time::Instant::now() + request.timeout().unwrap_or(Duration::from_secs(120));
     let events = async_stream::stream! {
-        let _in_use = in_use;
-        let mut events = process.events;
+        let (_in_use, process) = (in_use, process);
+        let mut pieces = std::pin::pin!(process.0.follow(0));
         loop {
-            let next = tokio::time::timeout_at(deadline, events.next()).await;
-            let Ok(next) = next else {
-                // Dropping the events stops the process with all that it started.
-                drop(events);
-                yield Ok(sse("end", &json!({ "exit_code": Ended::TimedOut.exit_code(), "timed_out": true })));
-                return;
-            };
-            let (event, is_last) = told(next);
-            yield Ok(event);
-            if is_last {
-                return;
+            match tokio::time::timeout_at(deadline, pieces.next()).await {
+                Ok(Some(piece)) => {
+                    for event in told(piece) {
+                        yield Ok(event);
+                    }
+                }
+                // The last piece was its end.
+                Ok(None) => return,
+                Err(_) => {
+                    process.0.stop();
+                    yield Ok(sse("end", &json!({ "exit_code": Ended::TimedOut.exit_code(), "timed_out": true })));
+                    return;
+                }
             }
         }
     };
     Ok(Sse::new(events).keep_alive(KeepAlive::default()))
 }
 
-/// Returns an event of a process for a client, and whether it is the last.
-fn told(next: Option<Result<ProcessEvent>>) -> (Event, bool) {
-    match next {
-        Some(Ok(ProcessEvent::Printed(from, bytes))) => {
+/// A process that is stopped with the call that follows it.
+struct StoppedOnDrop(Arc<ServedProcess>);
+
+impl Drop for StoppedOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+/// Returns a piece of what a process does as events.
+fn told(piece: Piece) -> Vec<Event> {
+    match piece {
+        Piece::Output(from, bytes) => {
             let name = if from == sandbox::Stream::Output { "output" } else { "error" };
             let data = match std::str::from_utf8(&bytes) {
                 Ok(text) => json!({ "text": text }),
                 Err(_) => json!({ "base64": BASE64_STANDARD.encode(&bytes) }),
             };
-            (sse(name, &data), false)
+            vec![sse(name, &data)]
         }
-        Some(Ok(ProcessEvent::LimitHit(hit))) => (sse("limit", &json!({ "text": hit.sentence })), false),
-        Some(Ok(ProcessEvent::Ended(ended))) => {
-            (sse("end", &json!({ "exit_code": ended.exit_code(), "timed_out": ended == Ended::TimedOut })), true)
+        Piece::Lost(bytes) => vec![sse("lost", &json!({ "bytes": bytes }))],
+        Piece::Limits(limits) => limits.iter().map(|hit| sse("limit", &json!({ "text": hit }))).collect(),
+        Piece::Ended(Ok(ended)) => {
+            vec![sse("end", &json!({ "exit_code": ended.exit_code(), "timed_out": ended == Ended::TimedOut }))]
         }
-        Some(Err(error)) => (sse("failed", &json!(ApiError::from(error).body())), true),
-        None => (sse("failed", &json!({ "error": { "kind": "gone", "message": "unknown how it ended" } })), true),
+        Piece::Ended(Err(error)) => vec![sse("failed", &json!(ApiError::from(error).body()))],
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 use workden::Sandbox;
-use workden_core::sandbox::{Job, JobId, JobRead, JobRequest, JobState};
+use workden_core::sandbox::{Job, JobId, JobOutput, JobRead, JobRequest, JobState};
 
 use super::{
     commands::CommandRequest,
@@ -27,7 +27,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Service>> {
     OpenApiRouter::new().routes(routes!(start, list)).routes(routes!(read, kill))
 }
 
-/// A background job.
+/// A background job, or a command that runs now.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct JobView {
     id: String,
@@ -44,7 +44,7 @@ pub(super) struct JobView {
 }
 
 impl JobView {
-    fn of(job: &Job) -> Self {
+    pub(super) fn of(job: &Job) -> Self {
         let exit_code = match job.state {
             JobState::Running => None,
             JobState::Ended(ended) => Some(ended.exit_code()),
@@ -106,7 +106,7 @@ pub(super) struct JobWindow {
     wait_seconds: u64,
 }
 
-/// Output of a background job.
+/// Output of a background job or a running command.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct JobText {
     text: String,
@@ -115,6 +115,19 @@ pub(super) struct JobText {
     /// The offset of the next read.
     next: u64,
     job: JobView,
+}
+
+impl JobWindow {
+    pub(super) fn read(&self) -> JobRead {
+        JobRead::from(self.offset).wait(Duration::from_secs(self.wait_seconds.min(LONGEST_WAIT)))
+    }
+}
+
+impl JobText {
+    pub(super) fn of(output: JobOutput) -> Self {
+        let job = JobView::of(&output.job);
+        Self { text: output.text, skipped: output.skipped, next: output.next, job }
+    }
 }
 
 /// Read the output of a background job
@@ -129,11 +142,7 @@ pub(super) async fn read(
     ApiQuery(window): ApiQuery<JobWindow>,
 ) -> Answer<Json<JobText>> {
     let _in_use = session.begin_use();
-    let wait = Duration::from_secs(window.wait_seconds.min(LONGEST_WAIT));
-    let read = JobRead::from(window.offset).wait(wait);
-    let output = session.workspace().commands()?.read_job(&JobId(job), &read).await?;
-    let job = JobView::of(&output.job);
-    Ok(Json(JobText { text: output.text, skipped: output.skipped, next: output.next, job }))
+    Ok(Json(JobText::of(session.workspace().commands()?.read_job(&JobId(job), &window.read()).await?)))
 }
 
 /// Stop a background job

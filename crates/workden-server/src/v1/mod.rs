@@ -16,6 +16,7 @@ mod mcp;
 mod policy;
 mod ports;
 mod processes;
+mod running_commands;
 mod search;
 mod session;
 mod sessions;
@@ -44,6 +45,7 @@ pub(crate) fn routes() -> (Router<Arc<Service>>, utoipa::openapi::OpenApi) {
         .merge(watch::routes())
         .merge(ports::routes())
         .merge(commands::routes())
+        .merge(running_commands::routes())
         .merge(jobs::routes())
         .merge(processes::routes())
         .merge(approvals::routes())

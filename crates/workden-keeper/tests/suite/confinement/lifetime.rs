@@ -83,11 +83,13 @@ fn a_sandbox_whose_supervisor_is_killed_ends_as_well() {
         child.kill().unwrap();
         child.wait().unwrap();
         wait_until("all of it ended", || !sleeps(&mark(number)));
-        // The next supervisor removes the groups that a killed one left.
-        let mut next = started(&sandbox, &mark(number + 2));
-        wait_until("its groups are swept up", || groups_of(child.id()).is_empty());
-        kill_process(pid(&next), Signal::TERM).unwrap();
-        next.wait().unwrap();
+        // The next supervisors remove the groups that a killed one left, as soon as its last process is no more.
+        wait_until("its groups are swept up", || {
+            let mut next = started(&sandbox, &mark(number + 2));
+            kill_process(pid(&next), Signal::TERM).unwrap();
+            next.wait().unwrap();
+            groups_of(child.id()).is_empty()
+        });
     }
 }
 

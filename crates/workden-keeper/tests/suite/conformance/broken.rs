@@ -36,6 +36,7 @@ pub(crate) enum Spoil {
     TerminalsHaveOneSize,
     JobsAreForgotten,
     JobsAreNotCounted,
+    CommandsHaveNoLine,
     ReadsSplitCharacters,
     ReadsStartAtTheBeginning,
     KillsLeaveChildren,
@@ -206,6 +207,9 @@ impl Sandbox for Broken {
         let mut usage = self.inner.usage().await?;
         if self.spoil == Spoil::JobsAreNotCounted {
             usage.jobs = 0;
+        }
+        if self.spoil == Spoil::CommandsHaveNoLine {
+            usage.commands.iter_mut().for_each(|command| command.line.clear());
         }
         Ok(usage)
     }

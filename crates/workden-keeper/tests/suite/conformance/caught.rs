@@ -42,6 +42,7 @@ const CAUGHT: &[(Spoil, &[&str])] = &[
     (TerminalsHaveOneSize, &["terminals::a_terminal_has_the_size_that_was_asked_for"]),
     (JobsAreForgotten, &["jobs::jobs_are_listed_oldest_first"]),
     (JobsAreNotCounted, &["jobs::running_jobs_are_counted"]),
+    (CommandsHaveNoLine, &["jobs::a_running_command_is_seen_and_killed"]),
     (ReadsSplitCharacters, &["job_output::a_character_is_not_split_between_reads"]),
     (ReadsStartAtTheBeginning, &["job_output::reading_again_gives_the_same"]),
     (

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use futures_util::{StreamExt, stream};
+use futures_util::{StreamExt, future, stream};
 use k8s_openapi::{api::core::v1::Pod, jiff::Timestamp};
 use tokio::time::timeout;
 use workden_core::{Result, Sandbox};
@@ -37,7 +37,7 @@ pub(super) async fn reap(sessions: &ClusterSessions, most: Option<Duration>) -> 
         }
     });
     let ended = stream::iter(ending).buffer_unordered(AT_A_TIME);
-    Ok(ReapedSessions { sessions: ended.filter_map(async |ended| ended).collect().await, leftovers })
+    Ok(ReapedSessions { sessions: ended.filter_map(future::ready).collect().await, leftovers })
 }
 
 /// Ends a session if it has been idle for its limit, or for `most`, and no job runs in it. Returns how long it was

@@ -20,14 +20,17 @@ export async function openTerminal(session: string, directory?: string): Promise
 export interface Running {
   processes: ProcessView[];
   jobs: JobView[];
+  /** Those that a call waits for. */
+  commands: JobView[];
 }
 
 export async function readRunning(session: string): Promise<Running> {
-  const [processes, jobs] = await Promise.all([
+  const [processes, jobs, commands] = await Promise.all([
     get<ProcessView[]>(path("sessions", session, "processes")),
     get<JobView[]>(path("sessions", session, "jobs")),
+    get<JobView[]>(path("sessions", session, "commands")),
   ]);
-  return { processes, jobs };
+  return { processes, jobs, commands };
 }
 
 export function titleOf(process: ProcessView): string {
