@@ -28,6 +28,8 @@ use crate::{
 const MOST_WAITING: u64 = 20_000;
 /// Events in one transaction.
 const BATCH: usize = 500;
+/// How long events wait for others, while no call waits for them: most of what a few events cost is their transaction.
+const GATHERING: Duration = Duration::from_millis(20);
 /// How long to wait before a batch that could not be written is tried again.
 const RETRY: Duration = Duration::from_millis(500);
 /// How long a call waits while its events cannot be stored.
@@ -38,6 +40,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct EventLog {
     waiting: Mutex<Waiting>,
     arrived: Notify,
+    /// A call waits for what has arrived.
+    wanted: Notify,
     stored: watch::Sender<Stored>,
     metrics: Arc<Metrics>,
 }
@@ -60,8 +64,8 @@ struct Waiting {
 
 impl EventLog {
     pub(crate) fn new(metrics: Arc<Metrics>) -> Arc<Self> {
-        let (waiting, arrived, stored) = (Mutex::default(), Notify::new(), watch::Sender::default());
-        Arc::new(Self { waiting, arrived, stored, metrics })
+        let (waiting, stored) = (Mutex::default(), watch::Sender::default());
+        Arc::new(Self { waiting, arrived: Notify::new(), wanted: Notify::new(), stored, metrics })
     }
 
     /// Hands over an event.
@@ -82,6 +86,9 @@ impl EventLog {
     pub(crate) async fn settle(&self) -> Result<()> {
         let count = self.handed_over();
         let mut stored = self.stored.subscribe();
+        if stored.borrow().count < count {
+            self.wanted.notify_one();
+        }
         loop {
             // The writer lives as long as the service.
             let all = stored.wait_for(|stored| stored.count >= count);
@@ -124,9 +131,14 @@ impl EventLog {
     pub(crate) async fn write_to(self: Arc<Self>, database: Database, mut writer: EventWriter) {
         loop {
             let arrived = self.arrived.notified();
+            if self.waiting() == 0 {
+                arrived.await;
+            }
+            if self.waiting() < BATCH as u64 {
+                let _ = timeout(GATHERING, self.wanted.notified()).await;
+            }
             let batch = self.take();
             if batch.is_empty() {
-                arrived.await;
                 continue;
             }
             while let Err(error) = database.add_events(&mut writer, &batch).await {

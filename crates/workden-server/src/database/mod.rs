@@ -20,7 +20,7 @@ pub(crate) use keys::KeyRow;
 use migrations::Changes;
 pub(crate) use sessions::{SessionQuery, SessionRow};
 pub(crate) use snapshots::{SnapshotQuery, SnapshotRow, SnapshotState};
-use sqlx::{AnyPool, any::AnyPoolOptions};
+use sqlx::{AnyPool, Row, any::AnyPoolOptions};
 pub(crate) use tenants::TenantRow;
 use workden::{Error, ErrorKind, Result};
 
@@ -28,6 +28,8 @@ use workden::{Error, ErrorKind, Result};
 const FILE: &str = "workden.sqlite";
 /// Connections of one process; SQLite has one writer at a time.
 const CONNECTIONS: u32 = 8;
+/// Pages of SQLite that are given back at a time: 16 MB.
+const PAGES: u32 = 4096;
 /// How long a call waits for a connection.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -82,9 +84,14 @@ impl Database {
         let options = options.after_connect(move |connection, _| {
             Box::pin(async move {
                 if !is_postgres {
+                    // Of a new file, pages can be given back. That is set once, because it writes.
+                    let pages = sqlx::query("SELECT page_count FROM pragma_page_count").fetch_one(&mut *connection);
+                    let new: &[_] =
+                        if pages.await?.try_get::<i64, _>(0)? == 0 { &["auto_vacuum = INCREMENTAL"] } else { &[] };
                     // A commit survives the end of the process without waiting for the disk; `NORMAL` waits at
                     // checkpoints, so the file stays consistent after a power cut.
-                    for pragma in ["journal_mode = WAL", "synchronous = NORMAL", "busy_timeout = 10000"] {
+                    let always = ["journal_mode = WAL", "synchronous = NORMAL", "busy_timeout = 10000"];
+                    for pragma in new.iter().chain(&always) {
                         let pragma = sqlx::AssertSqlSafe(format!("PRAGMA {pragma}"));
                         sqlx::query(pragma).execute(&mut *connection).await?;
                     }
@@ -99,6 +106,28 @@ impl Database {
     /// Checks that the database answers.
     pub(crate) async fn ping(&self) -> Result<()> {
         sqlx::query("SELECT 1").execute(&self.pool).await.map(drop).map_err(failed("the database does not answer"))
+    }
+
+    /// Makes the file of SQLite smaller by what was removed from it. Postgres does so itself.
+    async fn give_back(&self) -> Result<()> {
+        let failed = failed("cannot make the database smaller");
+        let some = format!("PRAGMA incremental_vacuum({PAGES})");
+        let mut free = if self.is_postgres { 0 } else { self.free_pages().await.map_err(&failed)? };
+        while free > 0 {
+            // A few pages at a time: others wait for it to write.
+            sqlx::query(sqlx::AssertSqlSafe(some.clone())).fetch_all(&self.pool).await.map_err(&failed)?;
+            let left = self.free_pages().await.map_err(&failed)?;
+            free = if left < free { left } else { 0 };
+        }
+        Ok(())
+    }
+
+    /// Returns how many pages can be given back.
+    async fn free_pages(&self) -> sqlx::Result<i64> {
+        // Those of a file that was made before they could be are not counted.
+        let pages = "SELECT freelist_count FROM pragma_freelist_count, pragma_auto_vacuum WHERE auto_vacuum = 2";
+        let row = sqlx::query(pages).fetch_optional(&self.pool).await?;
+        row.map_or(Ok(0), |row| row.try_get(0))
     }
 
     /// Closes all connections, after the statements in progress.

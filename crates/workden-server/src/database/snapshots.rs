@@ -214,7 +214,8 @@ impl Database {
         while sqlx::query(pieces).bind(id).bind(BATCH).execute(&self.pool).await.map_err(&failed)?.rows_affected() > 0 {
         }
         let row = sqlx::query("DELETE FROM snapshots WHERE id = $1").bind(id);
-        row.execute(&self.pool).await.map(drop).map_err(&failed)
+        row.execute(&self.pool).await.map_err(&failed)?;
+        self.give_back().await
     }
 }
 
@@ -233,6 +234,24 @@ mod tests {
             size: 0,
             created_at: Moment::now(),
         }
+    }
+
+    #[tokio::test]
+    async fn the_file_shrinks_with_what_is_removed() {
+        let state = tempfile::tempdir().unwrap();
+        let database = Database::in_directory(state.path()).await.unwrap();
+        let size = async || {
+            sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").fetch_all(&database.pool).await.unwrap();
+            std::fs::metadata(state.path().join("workden.sqlite")).unwrap().len()
+        };
+        let empty = size().await;
+        database.add_snapshot(&new("a"), 1).await.unwrap();
+        for number in 0..20 {
+            database.add_snapshot_piece("a", number, &vec![7; 1 << 20]).await.unwrap();
+        }
+        assert!(size().await > empty + (20 << 20));
+        database.remove_snapshot("a").await.unwrap();
+        assert!(size().await < empty + (1 << 20));
     }
 
     #[tokio::test]
