@@ -5,7 +5,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use tempfile::TempDir;
+use crate::client_service::state_directory::StateDirectory;
 
 /// A service, which runs or not. It ends with this value.
 pub(crate) struct RestartableService {
@@ -13,12 +13,12 @@ pub(crate) struct RestartableService {
     listen: String,
     pub(crate) url: String,
     pub(crate) key: String,
-    state: TempDir,
+    state: StateDirectory,
 }
 
 impl RestartableService {
     pub(crate) fn start() -> Self {
-        let (listen, state) = ("127.0.0.1:0".to_owned(), tempfile::tempdir().unwrap());
+        let (listen, state) = ("127.0.0.1:0".to_owned(), StateDirectory::new());
         let mut service = Self { program: None, listen, url: String::new(), key: String::new(), state };
         let mut lines = service.run();
         service.url = lines.find_map(|line| line.strip_prefix("workden: serving ").map(str::to_owned)).unwrap();

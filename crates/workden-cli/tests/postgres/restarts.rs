@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     recorded::{assert_without_gaps, events, written},
-    served::{Caller, Served, until},
+    served::{Caller, Served, StateDirectory, until},
     server::{PASSWORD, Postgres},
 };
 
@@ -15,7 +15,7 @@ use crate::{
 async fn a_database_that_crashes_under_load_loses_nothing_that_was_confirmed() {
     let postgres = Postgres::start();
     let url = postgres.database("crashing");
-    let state = tempfile::tempdir().unwrap();
+    let state = StateDirectory::new();
     let start = || {
         Served::run(std::process::Command::new(env!("CARGO_BIN_EXE_workden")).args([
             "serve",
@@ -73,7 +73,7 @@ async fn a_database_that_crashes_under_load_loses_nothing_that_was_confirmed() {
 
 #[tokio::test]
 async fn a_database_that_is_gone_is_told_without_its_password() {
-    let state = tempfile::tempdir().unwrap();
+    let state = StateDirectory::new();
     let url = format!("postgres://workden:{PASSWORD}@127.0.0.1:1/none");
     let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_workden"));
     program.args(["serve", "--check", "--database", &url, "--state"]).arg(state.path()).env("WORKDEN_LOG", "debug");
@@ -96,7 +96,7 @@ async fn a_database_that_is_gone_is_told_without_its_password() {
 async fn a_database_of_a_newer_version_is_left_alone() {
     let postgres = Postgres::start();
     let url = postgres.database("newer");
-    let state = tempfile::tempdir().unwrap();
+    let state = StateDirectory::new();
     let words = ["serve", "--listen", "127.0.0.1:0", "--database", &url, "--state", state.path().to_str().unwrap()];
     Served::run(std::process::Command::new(env!("CARGO_BIN_EXE_workden")).args(words)).end();
     postgres.ask("newer", "DELETE FROM migrations WHERE name = 'kept files'; ALTER TABLE sessions DROP kept_until");

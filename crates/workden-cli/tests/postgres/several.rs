@@ -5,24 +5,23 @@ use std::{collections::BTreeSet, process::Command};
 use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use crate::{
     database,
     recorded::{assert_without_gaps, events, written},
-    served::{Caller, Served, text, until},
+    served::{Caller, Served, StateDirectory, text, until},
 };
 
 /// Starts two services with one directory and one database.
-fn two() -> (TempDir, Served, Served) {
-    let state = tempfile::tempdir().unwrap();
+fn two() -> (StateDirectory, Served, Served) {
+    let state = StateDirectory::new();
     let (one, two) = (Served::start(state.path(), &[]), Served::start(state.path(), &[]));
     (state, one, two)
 }
 
 /// Starts two services with one database and a directory each, as on two machines.
-fn apart() -> ([TempDir; 2], Served, Served) {
-    let (here, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+fn apart() -> ([StateDirectory; 2], Served, Served) {
+    let (here, elsewhere) = (StateDirectory::new(), StateDirectory::new());
     let one = Served::start(here.path(), &[]);
     let url = database::arguments(here.path());
     let mut program = Command::new(env!("CARGO_BIN_EXE_workden"));

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::{
     database,
-    served::{Served, until},
+    served::{Served, StateDirectory, until},
 };
 
 fn serve(state: &Path) -> Vec<String> {
@@ -22,7 +22,7 @@ fn serve(state: &Path) -> Vec<String> {
 
 #[tokio::test]
 async fn a_full_disk_is_told_and_nothing_that_was_confirmed_is_lost() {
-    let state = tempfile::tempdir().unwrap();
+    let state = StateDirectory::new();
     let mount = format!("mount -t tmpfs -o size=16m,mode=700 none {0} && exec \"$@\"", state.path().display());
     let mut program = Command::new("unshare");
     let served = Served::run(program.args(["--mount", "sh", "-c", &mount, "sh"]).args(serve(state.path())));
@@ -62,7 +62,7 @@ async fn a_full_disk_is_told_and_nothing_that_was_confirmed_is_lost() {
 #[tokio::test]
 async fn ten_thousand_events_wait_for_a_follower_that_does_not_read() {
     const EVENTS: usize = 10_000;
-    let state = tempfile::tempdir().unwrap();
+    let state = StateDirectory::new();
     let config = state.path().join("serve.toml");
     std::fs::write(&config, "[limits]\nunread_seconds = 3600\n").unwrap();
     let served = Served::start(state.path(), &["--config", config.to_str().unwrap()]);
@@ -103,7 +103,7 @@ fn faketime() -> PathBuf {
 
 #[tokio::test]
 async fn sessions_survive_a_clock_that_is_set() {
-    let (state, clock) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (state, clock) = (StateDirectory::new(), tempfile::tempdir().unwrap());
     let clock = clock.path().join("clock");
     let set = |offset: &str| {
         std::fs::write(clock.with_extension("next"), format!("{offset}\n")).unwrap();

@@ -3,7 +3,7 @@
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use crate::served::{Served, text};
+use crate::served::{Served, StateDirectory, text};
 
 #[tokio::test]
 async fn a_call_needs_a_key_and_sees_its_tenant_only() {
@@ -78,7 +78,7 @@ async fn a_tenant_has_quotas_and_a_policy_that_sessions_only_tighten() {
 
 #[tokio::test]
 async fn without_keys_no_page_of_a_browser_is_served() {
-    let state = tempfile::tempdir().unwrap();
+    let state = StateDirectory::new();
     let served = Served::start(state.path(), &["--no-key"]);
     let page = |header: &'static str, value: &'static str| {
         let request = reqwest::Client::new().get(format!("{}/v1/sessions", served.url));

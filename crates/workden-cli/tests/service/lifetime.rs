@@ -9,11 +9,11 @@ use jiff::Timestamp;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::served::{PATIENCE, Served, text, until};
+use crate::served::{PATIENCE, Served, StateDirectory, text, until};
 
 #[tokio::test]
 async fn a_killed_service_loses_no_session_file_job_or_event() {
-    let state = tempfile::tempdir().unwrap();
+    let state = StateDirectory::new();
     let served = Served::start(state.path(), &[]);
     let admin = served.admin();
     let (session, token) = admin.session(json!({})).await;
@@ -35,7 +35,7 @@ async fn a_killed_service_loses_no_session_file_job_or_event() {
 
 #[tokio::test]
 async fn two_services_share_their_sessions() {
-    let state = tempfile::tempdir().unwrap();
+    let state = StateDirectory::new();
     let one = Served::start(state.path(), &[]);
     let two = Served::start(state.path(), &[]);
     let (first, second) = (one.admin(), two.with_key(&one.key));
@@ -147,7 +147,7 @@ async fn a_session_that_would_end_at_once_is_refused() {
 
 #[tokio::test]
 async fn files_stay_for_a_time_after_their_session_if_the_configuration_says_so() {
-    let state = tempfile::tempdir().unwrap();
+    let state = StateDirectory::new();
     let config = state.path().join("serve.toml");
     let keep = |seconds: u32| std::fs::write(&config, format!("workspace_ttl_seconds = {seconds}\n")).unwrap();
     keep(3600);
@@ -175,7 +175,7 @@ async fn files_stay_for_a_time_after_their_session_if_the_configuration_says_so(
 
 #[tokio::test]
 async fn an_ending_service_answers_the_calls_in_progress_and_the_next_one_has_its_sessions() {
-    let state = tempfile::tempdir().unwrap();
+    let state = StateDirectory::new();
     let served = Served::start(state.path(), &[]);
     let (key, admin) = (served.key.clone(), served.admin());
     let (session, _) = admin.session(json!({})).await;

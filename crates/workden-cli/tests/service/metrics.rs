@@ -3,7 +3,7 @@
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use crate::served::{Served, text};
+use crate::served::{Served, StateDirectory, text};
 
 /// Reads the metrics as an administrator.
 pub(crate) async fn read(served: &Served) -> String {
@@ -48,7 +48,7 @@ async fn an_administrator_reads_what_happens_and_no_name_is_in_it() {
 
 #[tokio::test]
 async fn without_a_key_they_are_read_where_the_configuration_says_so() {
-    let state = tempfile::tempdir().unwrap();
+    let state = StateDirectory::new();
     let config = state.path().join("serve.toml");
     std::fs::write(&config, "metrics_without_key = true\n").unwrap();
     let served = Served::start(state.path(), &["--config", config.to_str().unwrap()]);

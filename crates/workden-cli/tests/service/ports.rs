@@ -12,7 +12,7 @@ use tokio_tungstenite::{
     tungstenite::{Message, client::IntoClientRequest},
 };
 
-use crate::served::{Caller, Served, text, until};
+use crate::served::{Caller, Served, StateDirectory, text, until};
 
 /// Answers with what it was asked, and with headers that are not for the service's origin. `/ws` takes a websocket, of
 /// which it sends every message back.
@@ -208,7 +208,7 @@ async fn a_port_of_a_paused_session_says_that_it_is_paused_to_those_who_may_reac
 
 #[tokio::test]
 async fn a_client_does_not_say_where_it_comes_from_and_a_trusted_proxy_does() {
-    let state = tempfile::tempdir().unwrap();
+    let state = StateDirectory::new();
     let config = state.path().join("serve.toml");
     for (toml, expected) in [
         ("", [json!("127.0.0.1"), json!("http"), json!(null)]),
@@ -289,7 +289,7 @@ async fn requests_that_are_cut_in_two_ways_reach_the_server_once() {
 
 #[tokio::test]
 async fn a_page_of_a_session_cannot_call_a_service_without_keys() {
-    let state = tempfile::tempdir().unwrap();
+    let state = StateDirectory::new();
     let served = Served::start(state.path(), &["--no-key"]);
     let admin = served.with_key("");
     let client = Client::new();

@@ -7,12 +7,12 @@ use serde_json::json;
 
 use crate::{
     database,
-    served::{Served, until},
+    served::{Served, StateDirectory, until},
 };
 
 #[tokio::test]
 async fn hup_reads_runtimes_limits_and_rates_again_and_sessions_go_on() {
-    let state = tempfile::tempdir().unwrap();
+    let state = StateDirectory::new();
     let config = state.path().join("serve.toml");
     let base = "[runtimes.base]\n";
     std::fs::write(&config, base).unwrap();
@@ -52,7 +52,7 @@ fn check(state: &Path, more: &[&str]) -> (Option<i32>, String) {
 
 #[tokio::test]
 async fn a_check_changes_nothing_and_ends_no_session() {
-    let state = tempfile::tempdir().unwrap();
+    let state = StateDirectory::new();
     let served = Served::start(state.path(), &[]);
     let (session, _) = served.admin().session(json!({ "idle_seconds": 1 })).await;
     let key = served.key.clone();

@@ -5,7 +5,7 @@ use std::path::Path;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::served::{Served, text};
+use crate::served::{Served, StateDirectory, text};
 
 /// Returns the files below a directory that contain a text.
 fn files_with(directory: &Path, wanted: &str) -> Vec<String> {
@@ -28,7 +28,7 @@ fn files_with(directory: &Path, wanted: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn no_log_and_no_file_of_a_service_has_a_key_or_a_token() {
-    let state = tempfile::tempdir().unwrap();
+    let state = StateDirectory::new();
     let variables = [("WORKDEN_LOG", "debug"), ("WORKDEN_LOG_FORMAT", "json")];
     let served = Served::start_with(state.path(), &[], &variables);
     let admin = served.admin();
@@ -65,7 +65,7 @@ async fn no_log_and_no_file_of_a_service_has_a_key_or_a_token() {
 
 #[tokio::test]
 async fn the_log_of_a_failure_names_the_request_that_its_answer_names() {
-    let state = tempfile::tempdir().unwrap();
+    let state = StateDirectory::new();
     let config = state.path().join("serve.toml");
     std::fs::write(&config, "[runtimes.base]\n[runtimes.gone]\nsandbox = \"docker\"\nimage = \"none\"\n").unwrap();
     let nowhere = [("DOCKER_HOST", "tcp://127.0.0.1:1"), ("WORKDEN_LOG_FORMAT", "json")];
@@ -83,7 +83,7 @@ async fn the_log_of_a_failure_names_the_request_that_its_answer_names() {
 
 #[tokio::test]
 async fn sessions_do_not_have_the_identity_of_the_operator() {
-    let (state, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (state, home) = (StateDirectory::new(), tempfile::tempdir().unwrap());
     std::fs::write(home.path().join(".gitconfig"), "[user]\n\tname = Operator\n\temail = o@example.com\n").unwrap();
     let variables = [("HOME", home.path().to_str().unwrap()), ("XDG_CONFIG_HOME", ""), ("GIT_CONFIG_GLOBAL", "")];
     let served = Served::start_with(state.path(), &[], &variables);

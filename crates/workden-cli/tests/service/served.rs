@@ -8,11 +8,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::database;
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-use crate::database;
+#[path = "../shared/state_directory.rs"]
+mod state_directory;
+
+pub(crate) use state_directory::StateDirectory;
 
 /// How long anything may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -107,8 +110,8 @@ impl Served {
     }
 
     /// Starts a service in a new directory.
-    pub(crate) fn new() -> (TempDir, Self) {
-        let state = tempfile::tempdir().unwrap();
+    pub(crate) fn new() -> (StateDirectory, Self) {
+        let state = StateDirectory::new();
         let served = Self::start(state.path(), &[]);
         (state, served)
     }

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use futures_util::{SinkExt, StreamExt};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
-use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -15,14 +14,14 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::{
     processes::attach,
-    served::{PATIENCE, Served, until},
+    served::{PATIENCE, Served, StateDirectory, until},
 };
 
 /// Short times, so that a test sees them pass. A busy machine only makes them longer.
 const LIMITS: &str = "[limits]\nheader_seconds = 1\nbody_seconds = 1\nunread_seconds = 1\nanswer_seconds = 3\n";
 
-fn impatient() -> (TempDir, Served) {
-    let state = tempfile::tempdir().unwrap();
+fn impatient() -> (StateDirectory, Served) {
+    let state = StateDirectory::new();
     let config = state.path().join("serve.toml");
     std::fs::write(&config, LIMITS).unwrap();
     let served = Served::start(state.path(), &["--config", config.to_str().unwrap()]);

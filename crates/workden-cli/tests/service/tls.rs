@@ -7,7 +7,7 @@ use std::{
 
 use rcgen::{CertificateParams, KeyPair};
 
-use crate::served::{Served, until};
+use crate::served::{Served, StateDirectory, until};
 
 /// Writes a certificate for localhost and its key, and returns their files.
 fn identity(directory: &Path, name: &str) -> (PathBuf, PathBuf) {
@@ -31,7 +31,7 @@ fn ask(served: &Served, authority: &Path, more: &[&str]) -> Result<String, Strin
 
 #[tokio::test]
 async fn a_service_with_a_certificate_speaks_https_and_shows_a_new_one_after_hup() {
-    let (state, files) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (state, files) = (StateDirectory::new(), tempfile::tempdir().unwrap());
     let (certificate, key) = identity(files.path(), "served");
     let words = ["--tls-certificate", certificate.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
     let served = Served::start(state.path(), &words);

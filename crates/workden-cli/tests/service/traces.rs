@@ -9,7 +9,7 @@ use tokio::{
     net::TcpListener,
 };
 
-use crate::served::Served;
+use crate::served::{Served, StateDirectory};
 
 /// A collector that keeps what it receives.
 async fn collector() -> (String, Arc<Mutex<Vec<u8>>>) {
@@ -38,7 +38,7 @@ async fn collector() -> (String, Arc<Mutex<Vec<u8>>>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_is_a_span_below_that_of_its_client() {
     let (url, received) = collector().await;
-    let state = tempfile::tempdir().unwrap();
+    let state = StateDirectory::new();
     let served = Served::start_with(state.path(), &[], &[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)]);
     let trace = "0af7651916cd43dd8448eb211c80319c";
     let request = served.admin().request(Method::GET, "/v1/sessions/not-in-a-trace");

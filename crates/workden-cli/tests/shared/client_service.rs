@@ -6,14 +6,17 @@ use std::{
     process::{Child, Command, Output, Stdio},
 };
 
-use tempfile::TempDir;
+#[path = "state_directory.rs"]
+pub(crate) mod state_directory;
+
+use state_directory::StateDirectory;
 
 /// A running service with its first key, an administrator's. It ends with this value.
 pub(crate) struct ClientService {
     program: Child,
     pub(crate) url: String,
     pub(crate) key: String,
-    _state: TempDir,
+    _state: StateDirectory,
 }
 
 impl ClientService {
@@ -23,7 +26,7 @@ impl ClientService {
 
     /// Starts a service with the text of a `serve.toml`.
     pub(crate) fn start_with(config: &str) -> Self {
-        let state = tempfile::tempdir().unwrap();
+        let state = StateDirectory::new();
         let file = state.path().join("serve.toml");
         std::fs::write(&file, config).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_workden"));
