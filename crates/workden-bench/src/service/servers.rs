@@ -91,6 +91,10 @@ impl Workden {
         let mut command = Command::new(program);
         command.args(["serve", "--listen", "127.0.0.1:0", "--state"]).arg(state.join("state"));
         command.arg("--config").arg(&config).env("DOCKER_HOST", &ground.host).stderr(Stdio::piped());
+        // As installed beside each other.
+        if let Some(keeper) = std::env::var_os("WORKDEN_KEEPER") {
+            command.env("WORKDEN_LINUX_KEEPER", keeper);
+        }
         let mut child = command.spawn()?;
         let mut lines = BufReader::new(child.stderr.take().ok_or("no log")?).lines().map_while(Result::ok);
         let program = Running(child);
