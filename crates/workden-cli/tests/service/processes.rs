@@ -159,4 +159,6 @@ async fn a_followed_command_is_a_process_until_its_client_goes_away() {
     assert_eq!((&processes[0]["running"], &processes[0]["command"]), (&json!(true), &json!("echo begun; sleep 1236")));
     drop(followed);
     until("its end", || async { admin.run(&session, "pgrep -c sleep").await.1 == "0\n" }).await;
+    // Its output is not kept, however many such calls there are.
+    until("no process", || async { admin.get(&format!("{session}/processes")).await.1 == json!([]) }).await;
 }

@@ -97,8 +97,10 @@ impl ProcessTable {
         let (table, running) = (Arc::clone(self), Arc::clone(&process));
         tokio::spawn(async move {
             running.read(events).await;
+            // Its output goes as soon as the table has forgotten it.
+            drop(running);
             tokio::time::sleep(REMEMBERED).await;
-            table.table().remove(&running.id);
+            table.forget(id);
         });
         Ok(process)
     }
@@ -114,6 +116,11 @@ impl ProcessTable {
             Error::new(ErrorKind::NotFound, format!("process {id} not found"))
                 .hint("the list of processes has those that run, and those that ended a moment ago")
         })
+    }
+
+    /// Forgets a process; what follows it still sees its end.
+    pub(crate) fn forget(&self, id: u64) {
+        self.table().remove(&id);
     }
 
     fn table(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<ServedProcess>>> {

@@ -26,7 +26,7 @@ use crate::{
     api_error::{ApiError, ApiErrorBody},
     api_input::ApiJson,
     described_values::optional_whole,
-    processes::{Piece, ServedProcess},
+    processes::{Piece, ProcessTable, ServedProcess},
     service::{Answer, Service},
 };
 
@@ -152,13 +152,15 @@ pub(super) async fn stream(
     let (in_use, workspace) = (session.begin_use(), session.workspace());
     let spawn = SpawnRequest::new(request.command()?, Streams::Pipes).environment(request.env.clone());
     let spawn = spawn.directory(request.directory(&workspace).await?);
-    let process = StoppedOnDrop(session.live.processes.start(&workspace, &spawn, None).await?);
+    let table = Arc::clone(&session.live.processes);
+    let process = table.start(&workspace, &spawn, None).await?;
+    let followed = Followed { table, process: Arc::clone(&process) };
     // A command that has ended already does not read.
-    let _ = process.0.control.close_input().await;
+    let _ = process.control.close_input().await;
     let deadline = tokio::time::Instant::now() + request.timeout().unwrap_or(Duration::from_secs(120));
     let events = async_stream::stream! {
-        let (_in_use, process) = (in_use, process);
-        let mut pieces = std::pin::pin!(process.0.follow(0));
+        let (_in_use, _followed) = (in_use, followed);
+        let mut pieces = std::pin::pin!(process.follow(0));
         loop {
             match tokio::time::timeout_at(deadline, pieces.next()).await {
                 Ok(Some(piece)) => {
@@ -169,7 +171,7 @@ pub(super) async fn stream(
                 // The last piece was its end.
                 Ok(None) => return,
                 Err(_) => {
-                    process.0.stop();
+                    process.stop();
                     yield Ok(sse("end", &json!({ "exit_code": Ended::TimedOut.exit_code(), "timed_out": true })));
                     return;
                 }
@@ -179,12 +181,16 @@ pub(super) async fn stream(
     Ok(Sse::new(events).keep_alive(KeepAlive::default()))
 }
 
-/// A process that is stopped with the call that follows it.
-struct StoppedOnDrop(Arc<ServedProcess>);
+/// A process that goes with the call that follows it: it is stopped, and its output is not kept for others.
+struct Followed {
+    table: Arc<ProcessTable>,
+    process: Arc<ServedProcess>,
+}
 
-impl Drop for StoppedOnDrop {
+impl Drop for Followed {
     fn drop(&mut self) {
-        self.0.stop();
+        self.process.stop();
+        self.table.forget(self.process.id);
     }
 }
 
