@@ -100,6 +100,11 @@ impl<'a> Listed<'a> {
 
 impl Drop for Listed<'_> {
     fn drop(&mut self) {
+        if !self.record.has_ended() {
+            // The call was dropped, or the command could not start: what waits for its output waits no longer.
+            self.record.end(Ended::Signalled(15));
+            self.record.set_closed(true);
+        }
         let mut records = self.engine.records();
         if !self.stays {
             records.remove(&self.record.id);

@@ -120,6 +120,10 @@ impl JobRecord {
         self.pid.get().copied()
     }
 
+    pub(crate) fn has_ended(&self) -> bool {
+        self.progress.borrow().ended.is_some()
+    }
+
     fn is_over(&self) -> bool {
         let progress = self.progress.borrow();
         progress.closed && progress.ended.is_some()
