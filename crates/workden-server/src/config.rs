@@ -15,6 +15,8 @@ use crate::{ConnectionLimits, TlsFiles, described_values::whole};
 
 /// The most requests in a second that are counted.
 const MOST_REQUESTS: u32 = 1_000_000;
+/// The most spare sandboxes of a runtime.
+const MOST_SPARES: usize = 1_000;
 
 /// The settings of a service.
 #[derive(Clone, Debug, Deserialize)]
@@ -107,6 +109,10 @@ pub struct RuntimeAlias {
     #[serde(skip_serializing)]
     #[schema(ignore)]
     pub pod_template: Option<PathBuf>,
+    /// How many of its sandboxes are started before a session wants them.
+    #[serde(skip_serializing)]
+    #[schema(ignore)]
+    pub spares: usize,
     /// Variables of all commands.
     pub env: BTreeMap<String, String>,
     /// What a person should know about it.
@@ -294,7 +300,20 @@ impl RuntimeAlias {
         spec.toolchains.clone_from(&self.toolchains);
         spec.environment.clone_from(&self.env);
         spec.cluster = self.cluster(spec.kind)?;
+        self.check_spares(spec.kind)?;
         Ok(spec)
+    }
+
+    fn check_spares(&self, kind: SessionKind) -> Result<()> {
+        let invalid = |sentence: String| Error::new(ErrorKind::InvalidArgument, sentence);
+        if self.spares > MOST_SPARES {
+            return Err(invalid(format!("invalid `spares`: use at most {MOST_SPARES}")));
+        }
+        if self.spares > 0 && kind.has_own_files() {
+            let sentence = format!("`spares` is not supported with the sandbox `{}`", kind.name());
+            return Err(invalid(sentence).hint("leave it out, or use `sandbox = \"linux\"` or `\"docker\"`"));
+        }
+        Ok(())
     }
 
     /// Returns the options that only pods have.

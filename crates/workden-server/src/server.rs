@@ -17,7 +17,7 @@ use crate::{
     listening::{Listening, TlsIdentity},
     operations, sandboxd,
     service::Service,
-    sessions::sweep,
+    sessions::{keep_spares, sweep},
     usage, v1,
 };
 
@@ -76,6 +76,8 @@ impl Server {
         service.tasks.spawn(async move { stopped.run_until_cancelled(sweeping).await });
         let (sampling, stopped) = (usage::sample(Arc::clone(&service)), stop.clone());
         service.tasks.spawn(async move { stopped.run_until_cancelled(sampling).await });
+        let (sparing, stopped) = (keep_spares(Arc::clone(&service)), stop.clone());
+        service.tasks.spawn(async move { stopped.run_until_cancelled(sparing).await });
         let measuring = disk::measure(Arc::clone(&service));
         let stopped = stop.clone();
         service.tasks.spawn(async move { stopped.run_until_cancelled(measuring).await });
@@ -180,6 +182,7 @@ impl Server {
                 Ok(())
             }
         };
+        let _ = tokio::time::timeout(GRACE, self.service.end_spares()).await;
         match self.service.events.settle().await {
             Ok(()) => self.service.database.forget_writer(&self.service.writer).await?,
             Err(error) => tracing::error!(%error, events = self.service.events.waiting(), "events are lost"),

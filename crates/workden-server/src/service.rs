@@ -22,7 +22,7 @@ use crate::{
     identity::{Principal, Rates, Role, ServiceSecret, TrustedKeys, new_id, new_key},
     operations::Metrics,
     sandboxd::Runs,
-    sessions::LiveSession,
+    sessions::{LiveSession, Spares},
     traces::Traces,
     usage::UsageHistory,
 };
@@ -49,6 +49,8 @@ pub(crate) struct Service {
     pub(crate) sandboxes: UserSessions,
     /// The sessions that this process has opened.
     live: Mutex<HashMap<String, Arc<LiveSession>>>,
+    /// The sandboxes that no session has yet.
+    pub(crate) spares: Spares,
     /// What sessions and the machine used lately.
     pub(crate) usage: UsageHistory,
     /// The commands of clients of sandboxd.
@@ -95,6 +97,7 @@ impl Service {
             trusted: TrustedKeys::default(),
             events,
             live: Mutex::default(),
+            spares: Spares::default(),
             usage: UsageHistory::default(),
             runs: Runs::default(),
             tasks,

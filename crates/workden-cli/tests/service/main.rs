@@ -24,6 +24,7 @@ mod remote;
 mod secrecy;
 mod served;
 mod slow_clients;
+mod spares;
 mod tls;
 mod traces;
 mod trees;

@@ -162,3 +162,21 @@ async fn a_followed_command_is_a_process_until_its_client_goes_away() {
     // Its output is not kept, however many such calls there are.
     until("no process", || async { admin.get(&format!("{session}/processes")).await.1 == json!([]) }).await;
 }
+
+#[tokio::test]
+async fn of_many_processes_that_have_ended_the_last_are_remembered() {
+    let (_state, served) = Served::new();
+    let admin = served.admin();
+    let (session, _) = admin.session(json!({})).await;
+    let path = format!("{session}/processes");
+    let (_, first) = admin.post(&path, json!({ "command": "exec sleep 1000" })).await;
+    let mut last = first.clone();
+    for _ in 0..70 {
+        last = admin.post(&path, json!({ "command": "true" })).await.1;
+    }
+    let listed = async || admin.get(&path).await.1.as_array().unwrap().clone();
+    until("the end of all", || async { listed().await.iter().filter(|one| one["running"] == true).count() == 1 }).await;
+    until("the oldest to be forgotten", || async { listed().await.len() == 65 }).await;
+    let listed = listed().await;
+    assert_eq!((&listed[0]["id"], &listed[64]["id"]), (&first["id"], &last["id"]), "one that runs is not forgotten");
+}

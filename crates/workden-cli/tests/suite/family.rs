@@ -2,6 +2,7 @@
 //! the control groups that they created.
 
 use std::{
+    collections::BTreeSet,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
@@ -44,23 +45,37 @@ fn anonymous(pid: u32) -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
-/// Returns the control groups that these running processes created. Their names say so: the process id, and the PID
-/// namespace in which it has that, because other programs and containers have groups, too.
-pub(crate) fn groups_of(processes: &[u32]) -> Vec<PathBuf> {
-    fn collect(below: &Path, owners: &[String], found: &mut Vec<PathBuf>) {
-        for entry in std::fs::read_dir(below).into_iter().flatten().flatten() {
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                let name = entry.file_name().to_string_lossy().into_owned();
-                if owners.iter().any(|owner| name.starts_with(owner)) {
-                    found.push(entry.path());
-                }
-                collect(&entry.path(), owners, found);
+/// The control groups of sandboxes that there were before a test: those of a supervisor that was killed stay, and the
+/// number of its process, which is in their names, is given to another process in time.
+pub(crate) struct OlderGroups(BTreeSet<PathBuf>);
+
+impl OlderGroups {
+    pub(crate) fn now() -> Self {
+        let mut found = BTreeSet::new();
+        collect(Path::new("/sys/fs/cgroup"), &mut found);
+        Self(found)
+    }
+
+    /// Returns the control groups that these running processes have created since. Their names say so: the process id,
+    /// and the PID namespace in which it has that, because other programs and containers have groups, too.
+    pub(crate) fn newer_of(&self, processes: &[u32]) -> Vec<PathBuf> {
+        let namespace = std::fs::metadata("/proc/self/ns/pid").unwrap().ino();
+        let owners: Vec<String> = processes.iter().map(|pid| format!("workden-{pid}-{namespace:x}-")).collect();
+        let is_theirs = |group: &PathBuf| {
+            let name = group.file_name().unwrap_or_default().to_string_lossy();
+            owners.iter().any(|owner| name.starts_with(owner))
+        };
+        Self::now().0.difference(&self.0).filter(|group| is_theirs(group)).cloned().collect()
+    }
+}
+
+fn collect(below: &Path, found: &mut BTreeSet<PathBuf>) {
+    for entry in std::fs::read_dir(below).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if entry.file_name().to_string_lossy().starts_with("workden-") {
+                found.insert(entry.path());
             }
+            collect(&entry.path(), found);
         }
     }
-    let namespace = std::fs::metadata("/proc/self/ns/pid").unwrap().ino();
-    let owners: Vec<String> = processes.iter().map(|pid| format!("workden-{pid}-{namespace:x}-")).collect();
-    let mut found = Vec::new();
-    collect(Path::new("/sys/fs/cgroup"), &owners, &mut found);
-    found
 }

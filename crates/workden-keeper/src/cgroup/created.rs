@@ -17,9 +17,8 @@ use rustix::{
 #[derive(Debug, Default)]
 pub(crate) struct CreatedGroups(Vec<PathBuf>);
 
-/// How long the kernel may report an empty group as busy. On a busy machine, five seconds were not enough, and nothing
-/// else removes a group for certain.
-const REMOVING: Duration = Duration::from_secs(60);
+/// How long the kernel may report an empty group as busy.
+const REMOVING: Duration = Duration::from_secs(5);
 const NAME: &str = "workden-";
 
 impl CreatedGroups {

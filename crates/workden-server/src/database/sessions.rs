@@ -1,6 +1,6 @@
 //! Sessions: one row each, from its creation to its deletion.
 
-use sqlx::{Row, any::AnyRow};
+use sqlx::{AnyConnection, Row, any::AnyRow};
 use workden::{Error, ErrorKind, Result};
 
 use super::{Database, failed, is_duplicate};
@@ -10,11 +10,12 @@ use crate::clock::Moment;
 #[derive(Clone, Debug)]
 pub(crate) struct SessionRow {
     pub(crate) id: String,
+    /// Empty for a spare one, which no client sees.
     pub(crate) tenant: String,
     /// Unique in the tenant; the id, if the client gave none.
     pub(crate) name: String,
     pub(crate) runtime: String,
-    /// `running`, `paused` or `ending`.
+    /// `running`, `paused` or `ending`; `spare` before any client has it.
     pub(crate) state: String,
     /// What it was created with, as JSON.
     pub(crate) spec: String,
@@ -34,6 +35,13 @@ pub(crate) struct SessionRow {
     pub(crate) started_from: String,
     /// Whether it has them.
     pub(crate) is_filled: bool,
+}
+
+impl SessionRow {
+    /// Whether no client has had it.
+    pub(crate) fn is_spare(&self) -> bool {
+        self.tenant.is_empty()
+    }
 }
 
 /// Which sessions to list.
@@ -80,28 +88,22 @@ fn session(row: &AnyRow) -> sqlx::Result<SessionRow> {
 impl Database {
     /// Stores a new session if the tenant has fewer than `most`. `Conflict` when the tenant has one of that name.
     pub(crate) async fn add_session(&self, new: &SessionRow, most: i64) -> Result<()> {
-        // One statement counts and inserts. SQLite has one writer; in Postgres two processes may exceed the limit by
-        // one each, which a quota can bear and a lock on the tenant would cost every creation.
-        let insert = "INSERT INTO sessions (id, tenant, name, runtime, state, spec, labels, created_at, used_at, \
-                      idle_ms, ends_at, place, started_from, is_filled, claimed_until) \
-                      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10, $12, $13, $14, 0 \
-                      WHERE (SELECT COUNT(*) FROM sessions WHERE tenant = $2 AND state = 'running') < $11";
-        let insert = sqlx::query(insert).bind(&new.id).bind(&new.tenant).bind(&new.name).bind(&new.runtime);
-        let insert = insert.bind(&new.state).bind(&new.spec).bind(&new.labels).bind(new.created_at.0);
-        let insert = insert.bind(new.idle_ms).bind(new.ends_at.0).bind(most).bind(&new.place);
-        let insert = insert.bind(&new.started_from).bind(i64::from(new.is_filled));
-        match insert.execute(&self.pool).await {
-            Ok(done) if done.rows_affected() == 0 => {
-                Err(Error::new(ErrorKind::Busy, format!("the limit of {most} sessions is reached"))
-                    .hint("delete or pause a session, or ask an administrator to raise `max_sessions`"))
-            }
-            Ok(_) => Ok(()),
-            Err(error) if is_duplicate(&error) => {
-                Err(Error::new(ErrorKind::Conflict, format!("session `{}` exists already", new.name))
-                    .hint("send `\"if_exists\": \"attach\"` to use it, or choose another name"))
-            }
-            Err(error) => Err(failed("cannot store the session")(error)),
+        let mut connection = self.pool.acquire().await.map_err(failed("cannot store the session"))?;
+        insert(&mut connection, new, most).await
+    }
+
+    /// Stores a new session, as [`Database::add_session`], in place of the spare one with its id. Returns whether that
+    /// was still there.
+    pub(crate) async fn give_spare(&self, new: &SessionRow, most: i64) -> Result<bool> {
+        let failed = failed("cannot store the session");
+        let mut transaction = self.pool.begin().await.map_err(&failed)?;
+        let delete = sqlx::query("DELETE FROM sessions WHERE id = $1 AND state = 'spare'").bind(&new.id);
+        if delete.execute(&mut *transaction).await.map_err(&failed)?.rows_affected() == 0 {
+            return Ok(false);
         }
+        insert(&mut transaction, new, most).await?;
+        transaction.commit().await.map_err(&failed)?;
+        Ok(true)
     }
 
     /// Returns the session with this id.
@@ -116,7 +118,7 @@ impl Database {
 
     async fn one_session(&self, which: &str, first: &str, second: &str) -> Result<Option<SessionRow>> {
         let failed = failed("cannot read the session");
-        let select = sqlx::AssertSqlSafe(format!("SELECT {COLUMNS} FROM sessions WHERE {which}"));
+        let select = sqlx::AssertSqlSafe(format!("SELECT {COLUMNS} FROM sessions WHERE {which} AND tenant <> ''"));
         let row = sqlx::query(select).bind(first).bind(second).fetch_optional(&self.pool).await.map_err(&failed)?;
         row.as_ref().map(session).transpose().map_err(&failed)
     }
@@ -126,7 +128,7 @@ impl Database {
         let failed = failed("cannot list the sessions");
         let select = format!(
             "SELECT {COLUMNS} FROM sessions WHERE ($1 = '' OR tenant = $1) AND ($2 = '' OR state = $2) AND id > $3 \
-             ORDER BY id LIMIT $4"
+             AND tenant <> '' ORDER BY id LIMIT $4"
         );
         let select = sqlx::query(sqlx::AssertSqlSafe(select));
         let select =
@@ -203,8 +205,8 @@ impl Database {
     }
 
     /// Claims sessions whose time is over: running ones that are idle or have ended, paused ones whose files are kept no
-    /// longer, and ones whose end another process began and did not finish, of this place and of none. Each is returned to
-    /// one process only, until the claim expires.
+    /// longer, spare ones that were not wanted, and ones whose end another process began and did not finish, of this
+    /// place and of none. Each is returned to one process only, until the claim expires.
     pub(crate) async fn claim_ended(
         &self,
         place: &str,
@@ -213,6 +215,7 @@ impl Database {
     ) -> Result<Vec<SessionRow>> {
         let failed = failed("cannot claim sessions that have ended");
         let is_over = "(state = 'ending' OR (state = 'paused' AND kept_until > 0 AND kept_until < $1) OR \
+                       (state = 'spare' AND ends_at < $1) OR \
                        (state = 'running' AND (ends_at < $1 OR (idle_ms > 0 AND used_at + idle_ms < $1))))";
         let claim = format!(
             "UPDATE sessions SET state = 'ending', claimed_until = $2 WHERE id IN (SELECT id FROM sessions WHERE \
@@ -236,5 +239,31 @@ impl Database {
         let done = session.execute(&mut *transaction).await.map_err(&failed)?;
         transaction.commit().await.map_err(&failed)?;
         Ok(done.rows_affected() > 0)
+    }
+}
+
+/// Inserts a session if its tenant has fewer than `most` that run.
+async fn insert(connection: &mut AnyConnection, new: &SessionRow, most: i64) -> Result<()> {
+    // One statement counts and inserts. SQLite has one writer; in Postgres two processes may exceed the limit by
+    // one each, which a quota can bear and a lock on the tenant would cost every creation.
+    let insert = "INSERT INTO sessions (id, tenant, name, runtime, state, spec, labels, created_at, used_at, \
+                  idle_ms, ends_at, place, started_from, is_filled, claimed_until) \
+                  SELECT $1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10, $12, $13, $14, 0 \
+                  WHERE (SELECT COUNT(*) FROM sessions WHERE tenant = $2 AND state = 'running') < $11";
+    let insert = sqlx::query(insert).bind(&new.id).bind(&new.tenant).bind(&new.name).bind(&new.runtime);
+    let insert = insert.bind(&new.state).bind(&new.spec).bind(&new.labels).bind(new.created_at.0);
+    let insert = insert.bind(new.idle_ms).bind(new.ends_at.0).bind(most).bind(&new.place);
+    let insert = insert.bind(&new.started_from).bind(i64::from(new.is_filled));
+    match insert.execute(connection).await {
+        Ok(done) if done.rows_affected() == 0 => {
+            Err(Error::new(ErrorKind::Busy, format!("the limit of {most} sessions is reached"))
+                .hint("delete or pause a session, or ask an administrator to raise `max_sessions`"))
+        }
+        Ok(_) => Ok(()),
+        Err(error) if is_duplicate(&error) => {
+            Err(Error::new(ErrorKind::Conflict, format!("session `{}` exists already", new.name))
+                .hint("send `\"if_exists\": \"attach\"` to use it, or choose another name"))
+        }
+        Err(error) => Err(failed("cannot store the session")(error)),
     }
 }

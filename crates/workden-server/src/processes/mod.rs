@@ -27,6 +27,8 @@ use crate::clock::Moment;
 
 /// How long a process that has ended is remembered.
 const REMEMBERED: Duration = Duration::from_secs(300);
+/// The most processes of a session that are remembered after their end: each holds its last output.
+const MOST_REMEMBERED: usize = 64;
 /// How long output waits for a client that does not read.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The most processes of a session that run at a time.
@@ -99,6 +101,7 @@ impl ProcessTable {
             running.read(events).await;
             // Its output goes as soon as the table has forgotten it.
             drop(running);
+            table.forget_oldest();
             tokio::time::sleep(REMEMBERED).await;
             table.forget(id);
         });
@@ -121,6 +124,15 @@ impl ProcessTable {
     /// Forgets a process; what follows it still sees its end.
     pub(crate) fn forget(&self, id: u64) {
         self.table().remove(&id);
+    }
+
+    /// Forgets the oldest processes that have ended, beyond those that are remembered.
+    fn forget_oldest(&self) {
+        let mut table = self.table();
+        let ended: Vec<u64> = table.values().filter(|process| process.ended().is_some()).map(|one| one.id).collect();
+        for id in &ended[..ended.len().saturating_sub(MOST_REMEMBERED)] {
+            table.remove(id);
+        }
     }
 
     fn table(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<ServedProcess>>> {

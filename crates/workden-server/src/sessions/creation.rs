@@ -57,15 +57,16 @@ impl Service {
         self.disk.gate(&principal.tenant).require_room()?;
         let started_from = start.as_ref().map(|snapshot| snapshot.id.clone()).unwrap_or_default();
         let row = SessionRow { is_filled: start.is_none(), started_from, ..self.new_row(principal, &new)? };
-        match self.database.add_session(&row, quotas.max_sessions).await {
-            Ok(()) => {}
-            Err(error) if error.kind() == ErrorKind::Conflict && new.if_exists == ExistingName::Attach => {
-                let row = self.filled_row(principal, &row.name).await?;
+        let name = row.name.clone();
+        let row = match self.add_row(row, &new, quotas.max_sessions).await {
+            Ok(row) => row,
+            Err(failed) if failed.error.kind() == ErrorKind::Conflict && new.if_exists == ExistingName::Attach => {
+                let row = self.filled_row(principal, &name).await?;
                 self.opened(row.clone()).await?;
                 return Ok((row, Creation::Attached));
             }
-            Err(error) => return Err(error.into()),
-        }
+            Err(failed) => return Err(failed),
+        };
         let (service, recorder) = (Arc::clone(self), self.recorder(&row.id, &row.tenant, principal));
         let starting = async move {
             match service.start_session(row.clone(), &new, start.as_ref()).await {
@@ -81,6 +82,17 @@ impl Service {
             }
         };
         self.to_its_end(starting).await
+    }
+
+    /// Stores the row of a new session, and returns it: with the id of a spare sandbox if one fits.
+    async fn add_row(&self, row: SessionRow, new: &NewSession, most: i64) -> Answer<SessionRow> {
+        if row.is_filled
+            && let Some(given) = self.take_spare(&row, new, most).await?
+        {
+            return Ok(given);
+        }
+        self.database.add_session(&row, most).await?;
+        Ok(row)
     }
 
     /// Returns the row of a session once it has its files.
@@ -152,7 +164,7 @@ impl Service {
         Duration::from_secs(new.lifetime_seconds.unwrap_or(self.config().lifetime_seconds))
     }
 
-    fn new_row(&self, principal: &Principal, new: &NewSession) -> Answer<SessionRow> {
+    pub(super) fn new_row(&self, principal: &Principal, new: &NewSession) -> Answer<SessionRow> {
         let id = new_id()?;
         let now = Moment::now();
         let idle = new.idle_seconds.map_or(self.config().idle(), Duration::from_secs);

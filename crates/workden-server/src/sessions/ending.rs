@@ -73,6 +73,9 @@ impl Service {
 
     /// Ends a session whose time is over, as its request says. Its files stay for a time if the configuration says so.
     pub(super) async fn expire_session(&self, row: &SessionRow) -> Result<()> {
+        if row.is_spare() {
+            return self.end_session(row).await;
+        }
         let new: NewSession = serde_json::from_str(&row.spec).unwrap_or_default();
         // One that was paused or is being deleted has had its time.
         let stays = row.kept_until.is_none() && (new.at_end == AtSessionEnd::Pause || self.kept_until().is_some());

@@ -7,10 +7,12 @@ pub(crate) mod creation;
 mod ending;
 mod live;
 mod request;
+mod spares;
 mod sweeper;
 mod view;
 
 pub(crate) use live::{LiveSession, SessionUse, requested};
 pub(crate) use request::{AtSessionEnd, ExistingName, NewSession, SessionPolicy};
+pub(crate) use spares::{Spares, keep_spares};
 pub(crate) use sweeper::sweep;
 pub(crate) use view::SessionView;

@@ -62,7 +62,9 @@ async fn once(service: &Arc<Service>, clock: &mut ClockWatch) -> workden::Result
 async fn end(service: &Service, row: &SessionRow) {
     let (session, tenant) = (row.id.clone(), row.tenant.clone());
     let recorder = CallRecorder { log: Arc::clone(&service.events), session, tenant, actor: String::new() };
-    recorder.tell("session_ended", &json!({ "idle_since": row.used_at, "ends_at": row.ends_at }));
+    if !row.is_spare() {
+        recorder.tell("session_ended", &json!({ "idle_since": row.used_at, "ends_at": row.ends_at }));
+    }
     if let Err(error) = service.expire_session(row).await {
         // The claim runs out, and the session is tried again.
         tracing::warn!(%error, session = row.id, "cannot end a session");

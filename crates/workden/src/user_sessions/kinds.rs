@@ -21,7 +21,7 @@ pub enum SessionKind {
 }
 
 /// Options of a session; an absent one keeps the value of the session, or is the default.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct SessionSpec {
     /// The kind of its sandbox.

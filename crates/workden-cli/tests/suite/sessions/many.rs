@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     counts::times,
-    family::{family, groups_of},
+    family::{OlderGroups, family},
     processes::{PATIENCE, soon},
     sessions::places::{Place, id, run, runs},
     stalls::Stalls,
@@ -18,7 +18,7 @@ const CALLERS: usize = 4;
 async fn sessions_for_many_callers_are_each_made_once_and_all_end() {
     let (place, sessions) = (Place::new(), times(12, 50));
     let manager = Arc::new(place.builder().max_sessions(sessions).start().await.unwrap());
-    let stalls = Stalls::watch();
+    let (stalls, older) = (Stalls::watch(), OlderGroups::now());
     let mut callers = JoinSet::new();
     for caller in 0..sessions * CALLERS {
         let manager = Arc::clone(&manager);
@@ -36,7 +36,7 @@ async fn sessions_for_many_callers_are_each_made_once_and_all_end() {
     let keepers = place.keepers();
     assert_eq!((keepers.len(), manager.sessions().len()), (sessions, sessions));
     let processes: Vec<u32> = keepers.iter().flat_map(|pid| family(pid.parse().unwrap())).collect();
-    let groups = groups_of(&processes);
+    let groups = older.newer_of(&processes);
     assert!(!groups.is_empty(), "their groups are not found by their processes");
 
     let report = manager.shutdown(PATIENCE).await;

@@ -19,7 +19,7 @@ use workden_sandboxes::{KeeperProgram, LinuxSandbox};
 
 use crate::{
     counts::times,
-    family::{family, groups_of},
+    family::{OlderGroups, family},
     own_process::alone_by,
     processes::{PATIENCE, is_running, mark},
 };
@@ -32,6 +32,7 @@ const OWN_MOUNTS: &[&str] =
 struct Sandboxes {
     directory: TempDir,
     mark: String,
+    older: OlderGroups,
     /// Every control group that they made.
     groups: BTreeSet<PathBuf>,
 }
@@ -41,7 +42,7 @@ impl Sandboxes {
         // Not in the temporary directory, whose files are counted.
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         fs::copy(env!("CARGO_BIN_EXE_workden"), directory.path().join("workden")).unwrap();
-        Self { directory, mark: mark(), groups: BTreeSet::new() }
+        Self { directory, mark: mark(), older: OlderGroups::now(), groups: BTreeSet::new() }
     }
 
     fn program(&self) -> PathBuf {
@@ -61,7 +62,7 @@ impl Sandboxes {
         let mut line = String::new();
         BufReader::new(owner.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "up\n");
-        self.groups.extend(groups_of(&family(owner.id())));
+        self.groups.extend(self.older.newer_of(&family(owner.id())));
         owner.kill().unwrap();
         owner.wait().unwrap();
     }
@@ -73,7 +74,7 @@ impl Sandboxes {
         let line = format!("setsid sleep {} & echo up", self.mark);
         let executed = sandbox.execute(&ExecuteRequest::shell(line)).await.unwrap();
         assert_eq!(executed.output.head, "up\n");
-        let groups = groups_of(&family(std::process::id()));
+        let groups = self.older.newer_of(&family(std::process::id()));
         assert!(!groups.is_empty(), "its groups are not found by its processes");
         self.groups.extend(groups);
     }

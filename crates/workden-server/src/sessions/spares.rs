@@ -1,0 +1,179 @@
+//! Spare sandboxes: started before a session wants them, as many of a runtime as the configuration says.
+//!
+//! A spare sandbox has an id, a directory and a row like a session, and no tenant. A new session that asks for nothing
+//! but the runtime takes its id. Invariant: no client sees a spare one, none has seen a client, and each ends: with its
+//! session, with this process, or after its time, when the sweeper of any process ends it.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use futures_util::future::join_all;
+use tokio::sync::Notify;
+use workden::{Error, ErrorKind, GitFiles, Result, SessionSpec, Workspace};
+
+use super::{NewSession, sweeper::CLAIM};
+use crate::{
+    clock::Moment,
+    config::TenantQuotas,
+    database::SessionRow,
+    identity::{Principal, Role},
+    service::{Answer, Service},
+};
+
+/// How long one is kept, and how long its row is after this process has died.
+const FRESH: Duration = Duration::from_secs(15 * 60);
+const OVER: Duration = Duration::from_secs(20 * 60);
+/// The time after one was taken in which none is started: whoever took it needs the processor now.
+const PAUSE: Duration = Duration::from_millis(300);
+/// How often to look for those that are too old, and the pauses after failures.
+const LOOK: Duration = Duration::from_secs(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+
+/// The spare sandboxes of this process.
+#[derive(Debug, Default)]
+pub(crate) struct Spares {
+    ready: Mutex<Vec<Spare>>,
+    taken: Notify,
+}
+
+#[derive(Debug)]
+struct Spare {
+    row: SessionRow,
+    spec: SessionSpec,
+    made: Instant,
+}
+
+impl Spares {
+    /// Takes the newest one with these options.
+    fn take(&self, spec: &SessionSpec) -> Option<Spare> {
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let newest = ready.iter().rposition(|spare| spare.spec == *spec && spare.made.elapsed() < FRESH)?;
+        let spare = ready.remove(newest);
+        drop(ready);
+        self.taken.notify_one();
+        Some(spare)
+    }
+
+    fn add(&self, spare: Spare) {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner).push(spare);
+    }
+
+    /// Removes those that `is_wanted` does not name.
+    fn remove_unless(&self, mut is_wanted: impl FnMut(&Spare) -> bool) -> Vec<Spare> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner).extract_if(.., |spare| !is_wanted(spare)).collect()
+    }
+
+    fn count(&self, spec: &SessionSpec) -> usize {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner).iter().filter(|spare| spare.spec == *spec).count()
+    }
+}
+
+/// Keeps as many spare sandboxes as the configuration says, until the service ends.
+pub(crate) async fn keep_spares(service: Arc<Service>) {
+    let mut pause = PAUSE;
+    loop {
+        match fill(&service).await {
+            Ok(()) => {
+                pause = PAUSE;
+                let _ = tokio::time::timeout(LOOK, service.spares.taken.notified()).await;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot start a spare sandbox");
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        }
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Ends those that are too old or no longer wanted, and starts the ones that are missing, one at a time.
+async fn fill(service: &Arc<Service>) -> Result<()> {
+    let config = service.config();
+    let mut wanted = Vec::new();
+    for (name, runtime) in config.runtimes.iter().filter(|(_, runtime)| runtime.spares > 0) {
+        let new = NewSession { runtime: Some(name.clone()), ..NewSession::default() };
+        let new = new.checked(&config, &TenantQuotas::default())?;
+        wanted.push((new.spec(&config)?, new, runtime.spares));
+    }
+    let is_wanted = |spare: &Spare| spare.made.elapsed() < FRESH && wanted.iter().any(|(spec, ..)| *spec == spare.spec);
+    service.end_spares_unless(is_wanted).await;
+    for (spec, new, most) in wanted {
+        while service.spares.count(&spec) < most {
+            let row = service.start_spare(&new).await?;
+            service.spares.add(Spare { row, spec: spec.clone(), made: Instant::now() });
+        }
+    }
+    Ok(())
+}
+
+impl Service {
+    async fn start_spare(self: &Arc<Self>, new: &NewSession) -> Result<SessionRow> {
+        let no_tenant = Principal { key: String::new(), tenant: String::new(), role: Role::Tenant, session: None };
+        let row = self.new_row(&no_tenant, new).map_err(|failed| failed.error)?;
+        let row = SessionRow { state: "spare".to_owned(), ends_at: Moment::now().after(OVER), ..row };
+        self.database.add_session(&row, 1).await?;
+        let (service, new) = (Arc::clone(self), new.clone());
+        // In a task of its own: a start that is not waited for goes on, and its failure leaves nothing.
+        let starting = async move {
+            if let Err(error) = service.start_unused(&row, &new).await {
+                service.end_spare(&row).await;
+                return Err(error);
+            }
+            Ok(row)
+        };
+        match self.tasks.spawn(starting).await {
+            Ok(started) => started,
+            Err(_) => Err(Error::new(ErrorKind::Io, "the start did not end")),
+        }
+    }
+
+    async fn start_unused(&self, row: &SessionRow, new: &NewSession) -> Result<()> {
+        let id = row.id.parse()?;
+        let record = self.planned(&id, new).await.map_err(|failed| failed.error)?;
+        let builder = Workspace::builder().session(self.sandboxes.clone(), id, record).git_files(GitFiles::Writable);
+        builder.build()?.start().await
+    }
+
+    /// Makes a spare sandbox that of a new session, if there is one with its options. Nothing of it may depend on the
+    /// client: rules hide files when a sandbox starts.
+    pub(super) async fn take_spare(&self, row: &SessionRow, new: &NewSession, most: i64) -> Answer<Option<SessionRow>> {
+        if self.config().preset.is_some() || new.policy.is_some() || self.tenant_policy(&row.tenant).await?.is_some() {
+            return Ok(None);
+        }
+        let Some(spare) = self.spares.take(&new.spec(&self.config())?) else { return Ok(None) };
+        let id = spare.row.id.clone();
+        let name = if row.name == row.id { id.clone() } else { row.name.clone() };
+        let row = SessionRow { id, name, ..row.clone() };
+        match self.database.give_spare(&row, most).await {
+            Ok(true) => Ok(Some(row)),
+            Ok(false) => Ok(None),
+            Err(error) => {
+                self.spares.add(spare);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Ends all spare sandboxes of this process.
+    pub(crate) async fn end_spares(&self) {
+        self.end_spares_unless(|_| false).await;
+    }
+
+    async fn end_spares_unless(&self, is_wanted: impl Fn(&Spare) -> bool) {
+        let unwanted = self.spares.remove_unless(is_wanted);
+        join_all(unwanted.iter().map(|spare| self.end_spare(&spare.row))).await;
+    }
+
+    /// Ends one. If that fails, the sweeper goes on.
+    async fn end_spare(&self, row: &SessionRow) {
+        let ended = async {
+            self.database.begin_deletion(&row.id, "spare", Moment::now().after(CLAIM)).await?;
+            self.end_session(row).await
+        };
+        if let Err(error) = ended.await {
+            tracing::warn!(%error, spare = row.id, "cannot end a spare sandbox");
+        }
+    }
+}
