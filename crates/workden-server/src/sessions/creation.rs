@@ -58,7 +58,7 @@ impl Service {
         let started_from = start.as_ref().map(|snapshot| snapshot.id.clone()).unwrap_or_default();
         let row = SessionRow { is_filled: start.is_none(), started_from, ..self.new_row(principal, &new)? };
         let name = row.name.clone();
-        let row = match self.add_row(row, &new, quotas.max_sessions).await {
+        let row = match self.add_row(row, &new, &quotas).await {
             Ok(row) => row,
             Err(failed) if failed.error.kind() == ErrorKind::Conflict && new.if_exists == ExistingName::Attach => {
                 let row = self.filled_row(principal, &name).await?;
@@ -85,13 +85,13 @@ impl Service {
     }
 
     /// Stores the row of a new session, and returns it: with the id of a spare sandbox if one fits.
-    async fn add_row(&self, row: SessionRow, new: &NewSession, most: i64) -> Answer<SessionRow> {
+    async fn add_row(&self, row: SessionRow, new: &NewSession, quotas: &TenantQuotas) -> Answer<SessionRow> {
         if row.is_filled
-            && let Some(given) = self.take_spare(&row, new, most).await?
+            && let Some(given) = self.take_spare(&row, new, quotas).await?
         {
             return Ok(given);
         }
-        self.database.add_session(&row, most).await?;
+        self.database.add_session(&row, quotas.max_sessions).await?;
         Ok(row)
     }
 

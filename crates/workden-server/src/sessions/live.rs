@@ -59,6 +59,22 @@ impl Drop for SessionUse {
 }
 
 impl LiveSession {
+    fn new(row: SessionRow, workspace: Workspace) -> Self {
+        Self {
+            id: row.id,
+            tenant: row.tenant,
+            workspace,
+            toolset: OnceLock::new(),
+            endpoints: Mutex::default(),
+            processes: Arc::default(),
+            watchers: Watchers::default(),
+            contexts: CodeContexts::default(),
+            in_use: AtomicU64::new(0),
+            checked_at: AtomicI64::new(Moment::now().0),
+            is_filled: AtomicBool::new(row.is_filled),
+        }
+    }
+
     /// Returns the workspace for one caller, whose calls are recorded.
     pub(crate) fn workspace(&self, service: &Service, principal: &Principal) -> Workspace {
         self.workspace.recorded_by(Arc::new(service.recorder(&self.id, &self.tenant, principal)))
@@ -190,23 +206,15 @@ impl Service {
             None => builder,
         };
         let workspace = builder.approvals(self.approvals.of(recorder)).build()?;
-        let (in_use, checked_at) = (AtomicU64::new(0), AtomicI64::new(Moment::now().0));
-        let is_filled = AtomicBool::new(row.is_filled);
-        let (id, tenant) = (row.id, row.tenant);
-        let (toolset, endpoints) = (OnceLock::new(), Mutex::default());
-        Ok(self.keep_live(Arc::new(LiveSession {
-            id,
-            tenant,
-            workspace,
-            toolset,
-            endpoints,
-            processes: Arc::default(),
-            watchers: Watchers::default(),
-            contexts: CodeContexts::default(),
-            in_use,
-            checked_at,
-            is_filled,
-        })))
+        Ok(self.keep_live(Arc::new(LiveSession::new(row, workspace))))
+    }
+
+    /// Opens a session with the workspace of a spare sandbox, which has no policy.
+    pub(super) fn open_with(&self, row: &SessionRow, workspace: &Workspace) -> Result<()> {
+        let recorder = Arc::new(self.recorder(&row.id, &row.tenant, &service_principal(&row.tenant)));
+        let workspace = workspace.behind(None, Some(self.approvals.of(recorder)))?;
+        self.keep_live(Arc::new(LiveSession::new(row.clone(), workspace)));
+        Ok(())
     }
 
     /// Refuses a session whose files are on another machine of the service: here it would start with none.

@@ -11,7 +11,7 @@ use std::{
 
 use futures_util::future::join_all;
 use tokio::sync::Notify;
-use workden::{Error, ErrorKind, GitFiles, Result, SessionSpec, Workspace};
+use workden::{Error, ErrorKind, GitFiles, Result, Sandbox, SessionSpec, Workspace};
 
 use super::{NewSession, sweeper::CLAIM};
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
 /// How long one is kept, and how long its row is after this process has died.
 const FRESH: Duration = Duration::from_secs(15 * 60);
 const OVER: Duration = Duration::from_secs(20 * 60);
-/// The time after one was taken in which none is started: whoever took it needs the processor now.
+/// The time after one was taken in which none is started: the session that took it needs the processor now.
 const PAUSE: Duration = Duration::from_millis(300);
 /// How often to look for those that are too old, and the pauses after failures.
 const LOOK: Duration = Duration::from_secs(10);
@@ -42,6 +42,7 @@ pub(crate) struct Spares {
 struct Spare {
     row: SessionRow,
     spec: SessionSpec,
+    workspace: Workspace,
     made: Instant,
 }
 
@@ -101,15 +102,15 @@ async fn fill(service: &Arc<Service>) -> Result<()> {
     service.end_spares_unless(is_wanted).await;
     for (spec, new, most) in wanted {
         while service.spares.count(&spec) < most {
-            let row = service.start_spare(&new).await?;
-            service.spares.add(Spare { row, spec: spec.clone(), made: Instant::now() });
+            let (row, workspace) = service.start_spare(&new).await?;
+            service.spares.add(Spare { row, spec: spec.clone(), workspace, made: Instant::now() });
         }
     }
     Ok(())
 }
 
 impl Service {
-    async fn start_spare(self: &Arc<Self>, new: &NewSession) -> Result<SessionRow> {
+    async fn start_spare(self: &Arc<Self>, new: &NewSession) -> Result<(SessionRow, Workspace)> {
         let no_tenant = Principal { key: String::new(), tenant: String::new(), role: Role::Tenant, session: None };
         let row = self.new_row(&no_tenant, new).map_err(|failed| failed.error)?;
         let row = SessionRow { state: "spare".to_owned(), ends_at: Moment::now().after(OVER), ..row };
@@ -117,11 +118,13 @@ impl Service {
         let (service, new) = (Arc::clone(self), new.clone());
         // In a task of its own: a start that is not waited for goes on, and its failure leaves nothing.
         let starting = async move {
-            if let Err(error) = service.start_unused(&row, &new).await {
-                service.end_spare(&row).await;
-                return Err(error);
+            match service.start_unused(&row, &new).await {
+                Ok(workspace) => Ok((row, workspace)),
+                Err(error) => {
+                    service.end_spare(&row).await;
+                    Err(error)
+                }
             }
-            Ok(row)
         };
         match self.tasks.spawn(starting).await {
             Ok(started) => started,
@@ -129,31 +132,49 @@ impl Service {
         }
     }
 
-    async fn start_unused(&self, row: &SessionRow, new: &NewSession) -> Result<()> {
+    async fn start_unused(&self, row: &SessionRow, new: &NewSession) -> Result<Workspace> {
         let id = row.id.parse()?;
         let record = self.planned(&id, new).await.map_err(|failed| failed.error)?;
         let builder = Workspace::builder().session(self.sandboxes.clone(), id, record).git_files(GitFiles::Writable);
-        builder.build()?.start().await
+        let workspace = builder.build()?;
+        workspace.start().await?;
+        Ok(workspace)
     }
 
     /// Makes a spare sandbox that of a new session, if there is one with its options. Nothing of it may depend on the
     /// client: rules hide files when a sandbox starts.
-    pub(super) async fn take_spare(&self, row: &SessionRow, new: &NewSession, most: i64) -> Answer<Option<SessionRow>> {
-        if self.config().preset.is_some() || new.policy.is_some() || self.tenant_policy(&row.tenant).await?.is_some() {
+    pub(super) async fn take_spare(
+        &self,
+        row: &SessionRow,
+        new: &NewSession,
+        quotas: &TenantQuotas,
+    ) -> Answer<Option<SessionRow>> {
+        let config = self.config();
+        if !config.runtimes.values().any(|runtime| runtime.spares > 0)
+            || config.preset.is_some()
+            || new.policy.is_some()
+            || self.tenant_policy(&row.tenant).await?.is_some()
+        {
             return Ok(None);
         }
-        let Some(spare) = self.spares.take(&new.spec(&self.config())?) else { return Ok(None) };
+        let Some(spare) = self.spares.take(&new.spec(&config)?) else { return Ok(None) };
         let id = spare.row.id.clone();
         let name = if row.name == row.id { id.clone() } else { row.name.clone() };
         let row = SessionRow { id, name, ..row.clone() };
-        match self.database.give_spare(&row, most).await {
-            Ok(true) => Ok(Some(row)),
-            Ok(false) => Ok(None),
+        match self.database.give_spare(&row, quotas.max_sessions).await {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
             Err(error) => {
                 self.spares.add(spare);
-                Err(error.into())
+                return Err(error.into());
             }
         }
+        // A quota of the disk is a gate, which only a workspace that is opened anew has; and a keeper may have died.
+        match quotas.disk.is_none() && spare.workspace.commands()?.usage().await.is_ok() {
+            true => self.open_with(&row, &spare.workspace)?,
+            false => close(&spare.workspace),
+        }
+        Ok(Some(row))
     }
 
     /// Ends all spare sandboxes of this process.
@@ -163,6 +184,7 @@ impl Service {
 
     async fn end_spares_unless(&self, is_wanted: impl Fn(&Spare) -> bool) {
         let unwanted = self.spares.remove_unless(is_wanted);
+        unwanted.iter().for_each(|spare| close(&spare.workspace));
         join_all(unwanted.iter().map(|spare| self.end_spare(&spare.row))).await;
     }
 
@@ -175,5 +197,12 @@ impl Service {
         if let Err(error) = ended.await {
             tracing::warn!(%error, spare = row.id, "cannot end a spare sandbox");
         }
+    }
+}
+
+/// Lets go of a sandbox, which goes on.
+fn close(workspace: &Workspace) {
+    if let Some(lazy) = workspace.lazy() {
+        lazy.close();
     }
 }
