@@ -17,23 +17,29 @@ const CLIENTS: usize = 8;
 const WARM_UP: u32 = 10;
 /// How much more memory it may need in the end.
 const GROWTH: f64 = 1.2;
+/// Until the service has its spare sandboxes, which start when nothing else does.
+const SETTLING: Duration = Duration::from_secs(5);
 /// Descriptors that may come and go by chance.
 const SPARE_DESCRIPTORS: usize = 20;
+/// The same of processes.
+const SPARE_PROCESSES: usize = 10;
 
 /// Uses the service, and compares its memory, descriptors and processes with those at the start.
 pub(super) async fn soak(ours: &Workden, time: Duration) -> Result<(Vec<Line>, String), Failure> {
     eprintln!("running: a soak of {time:?}");
     let mut rounds = used(ours, time / WARM_UP).await?;
+    tokio::time::sleep(SETTLING).await;
     let before = Seen::now(ours).await?;
     let began = Instant::now();
     while began.elapsed() < time {
         rounds += used(ours, (time / 20).min(time - began.elapsed().min(time))).await?;
         eprintln!("  {:?} of {time:?}, {rounds} sessions: {:?}", began.elapsed(), Seen::now(ours).await?);
     }
+    tokio::time::sleep(SETTLING).await;
     let after = Seen::now(ours).await?;
     if after.descriptors > before.descriptors + SPARE_DESCRIPTORS
         || after.sessions > 0
-        || after.keepers > before.keepers
+        || after.processes > before.processes + SPARE_PROCESSES
     {
         return Err(format!("something leaked: {before:?}, and then {after:?}").into());
     }
@@ -69,23 +75,24 @@ struct Seen {
     bytes: u64,
     descriptors: usize,
     sessions: usize,
-    keepers: usize,
+    /// Those of sandboxes; spare ones are replaced now and then.
+    processes: usize,
 }
 
 impl Seen {
     async fn now(ours: &Workden) -> Result<Self, Failure> {
         let mut client = Client::of(ours.linux()).await?;
         let listed = client.json(Method::GET, "/v1/sessions", &Value::Null).await?;
-        let state = ours.state.display().to_string();
-        let is_keeper = |process: &fs::DirEntry| {
-            let command = fs::read_to_string(process.path().join("cmdline")).unwrap_or_default();
-            command.contains("keeper") && command.contains(&state)
+        // A sandbox has a mount of what is in the directory.
+        let state = format!("/{}/", ours.state.file_name().unwrap_or_default().display());
+        let is_inside = |process: &fs::DirEntry| {
+            fs::read_to_string(process.path().join("mountinfo")).is_ok_and(|mounts| mounts.contains(&state))
         };
         Ok(Self {
             bytes: memory::of_process(ours.process())?.proportional,
             descriptors: fs::read_dir(format!("/proc/{}/fd", ours.process()))?.count(),
             sessions: listed["sessions"].as_array().map_or(0, Vec::len),
-            keepers: fs::read_dir("/proc")?.flatten().filter(is_keeper).count(),
+            processes: fs::read_dir("/proc")?.flatten().filter(is_inside).count(),
         })
     }
 }
