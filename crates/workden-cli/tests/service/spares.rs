@@ -7,7 +7,8 @@ use serde_json::json;
 
 use crate::served::{Served, StateDirectory, text, until};
 
-const CONFIG: &str = "[runtimes.base]\nspares = 2\n[runtimes.other]\nmemory = \"100M\"\n";
+/// The first runtime cannot start; the others do.
+const CONFIG: &str = "[runtimes.absent]\nsandbox = \"docker\"\nimage = \"workden-absent\"\nspares = 1\n[runtimes.base]\nspares = 2\n[runtimes.other]\nmemory = \"100M\"\n";
 
 /// Returns the ids of the directories of sandboxes.
 fn directories(state: &Path) -> Vec<String> {
@@ -101,7 +102,7 @@ async fn many_callers_at_once_share_no_spare_sandbox() {
 }
 
 #[tokio::test]
-async fn a_configuration_without_spares_ends_them_and_one_whose_keeper_died_is_started_again() {
+async fn a_dead_spare_sandbox_is_not_given_and_a_configuration_without_spares_ends_them() {
     let (state, config) = configured();
     let served = Served::start(state.path(), &["--config", &config]);
     let ready = two_ready(state.path(), 0).await;
@@ -110,7 +111,7 @@ async fn a_configuration_without_spares_ends_them_and_one_whose_keeper_died_is_s
     assert!(keepers.len() >= 2, "{keepers:?}");
     assert!(std::process::Command::new("kill").arg("-KILL").args(keepers).status().unwrap().success());
     let (session, _) = admin.session(json!({})).await;
-    assert!(ready.iter().any(|id| session.ends_with(id)));
+    assert!(!ready.iter().any(|id| session.ends_with(id)), "a dead one is not given");
     assert_eq!(admin.run(&session, "echo here").await, (0, "here\n".to_owned()));
     assert_eq!(admin.delete(&session).await, StatusCode::NO_CONTENT);
     two_ready(state.path(), 0).await;

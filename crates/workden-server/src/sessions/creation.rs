@@ -85,7 +85,7 @@ impl Service {
     }
 
     /// Stores the row of a new session, and returns it: with the id of a spare sandbox if one fits.
-    async fn add_row(&self, row: SessionRow, new: &NewSession, quotas: &TenantQuotas) -> Answer<SessionRow> {
+    async fn add_row(self: &Arc<Self>, row: SessionRow, new: &NewSession, quotas: &TenantQuotas) -> Answer<SessionRow> {
         if row.is_filled
             && let Some(given) = self.take_spare(&row, new, quotas).await?
         {

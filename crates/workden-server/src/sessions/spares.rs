@@ -5,6 +5,7 @@
 //! session, with this process, or after its time, when the sweeper of any process ends it.
 
 use std::{
+    collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -27,8 +28,11 @@ const FRESH: Duration = Duration::from_secs(15 * 60);
 const OVER: Duration = Duration::from_secs(20 * 60);
 /// The time after one was taken in which none is started: the session that took it needs the processor now.
 const PAUSE: Duration = Duration::from_millis(300);
-/// How often to look for those that are too old, and the pauses after failures.
+/// How long one may take to answer before another is started in its place.
+const ANSWER: Duration = Duration::from_secs(1);
+/// How often to look for those that are too old.
 const LOOK: Duration = Duration::from_secs(10);
+/// The longest pause after failures.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
 /// The spare sandboxes of this process.
@@ -44,6 +48,21 @@ struct Spare {
     spec: SessionSpec,
     workspace: Workspace,
     made: Instant,
+}
+
+impl Spare {
+    /// Whether its keeper is there.
+    async fn answers(&self) -> bool {
+        let Ok(commands) = self.workspace.commands() else { return false };
+        tokio::time::timeout(ANSWER, commands.usage()).await.is_ok_and(|usage| usage.is_ok())
+    }
+
+    /// Lets go of the sandbox, which goes on.
+    fn close(&self) {
+        if let Some(lazy) = self.workspace.lazy() {
+            lazy.close();
+        }
+    }
 }
 
 impl Spares {
@@ -71,39 +90,49 @@ impl Spares {
     }
 }
 
+/// Runtimes that could not start: until when each is left alone, and for how long the next time.
+type Failures = HashMap<String, (Instant, Duration)>;
+
 /// Keeps as many spare sandboxes as the configuration says, until the service ends.
 pub(crate) async fn keep_spares(service: Arc<Service>) {
-    let mut pause = PAUSE;
+    let mut failures = Failures::new();
     loop {
-        match fill(&service).await {
-            Ok(()) => {
-                pause = PAUSE;
-                let _ = tokio::time::timeout(LOOK, service.spares.taken.notified()).await;
-            }
-            Err(error) => {
-                tracing::warn!(%error, "cannot start a spare sandbox");
-                pause = (pause * 2).min(LONGEST_PAUSE);
-            }
+        if let Err(error) = fill(&service, &mut failures).await {
+            tracing::warn!(%error, "cannot keep spare sandboxes");
         }
-        tokio::time::sleep(pause).await;
+        let _ = tokio::time::timeout(LOOK, service.spares.taken.notified()).await;
+        tokio::time::sleep(PAUSE).await;
     }
 }
 
 /// Ends those that are too old or no longer wanted, and starts the ones that are missing, one at a time.
-async fn fill(service: &Arc<Service>) -> Result<()> {
+async fn fill(service: &Arc<Service>, failures: &mut Failures) -> Result<()> {
     let config = service.config();
     let mut wanted = Vec::new();
     for (name, runtime) in config.runtimes.iter().filter(|(_, runtime)| runtime.spares > 0) {
         let new = NewSession { runtime: Some(name.clone()), ..NewSession::default() };
         let new = new.checked(&config, &TenantQuotas::default())?;
-        wanted.push((new.spec(&config)?, new, runtime.spares));
+        wanted.push((name, new.spec(&config)?, new, runtime.spares));
     }
-    let is_wanted = |spare: &Spare| spare.made.elapsed() < FRESH && wanted.iter().any(|(spec, ..)| *spec == spare.spec);
+    let is_wanted = |spare: &Spare| spare.made.elapsed() < FRESH && wanted.iter().any(|one| one.1 == spare.spec);
     service.end_spares_unless(is_wanted).await;
-    for (spec, new, most) in wanted {
+    for (name, spec, new, most) in wanted {
+        if failures.get(name).is_some_and(|(until, _)| Instant::now() < *until) {
+            continue;
+        }
         while service.spares.count(&spec) < most {
-            let (row, workspace) = service.start_spare(&new).await?;
-            service.spares.add(Spare { row, spec: spec.clone(), workspace, made: Instant::now() });
+            match service.start_spare(&new).await {
+                Ok((row, workspace)) => {
+                    failures.remove(name);
+                    service.spares.add(Spare { row, spec: spec.clone(), workspace, made: Instant::now() });
+                }
+                Err(error) => {
+                    tracing::warn!(%error, runtime = name, "cannot start a spare sandbox");
+                    let pause = failures.get(name).map_or(LOOK, |(_, pause)| (*pause * 2).min(LONGEST_PAUSE));
+                    failures.insert(name.clone(), (Instant::now() + pause, pause));
+                    break;
+                }
+            }
         }
     }
     Ok(())
@@ -121,7 +150,7 @@ impl Service {
             match service.start_unused(&row, &new).await {
                 Ok(workspace) => Ok((row, workspace)),
                 Err(error) => {
-                    service.end_spare(&row).await;
+                    service.end_spare_row(&row).await;
                     Err(error)
                 }
             }
@@ -144,7 +173,7 @@ impl Service {
     /// Makes a spare sandbox that of a new session, if there is one with its options. Nothing of it may depend on the
     /// client: rules hide files when a sandbox starts.
     pub(super) async fn take_spare(
-        &self,
+        self: &Arc<Self>,
         row: &SessionRow,
         new: &NewSession,
         quotas: &TenantQuotas,
@@ -158,6 +187,11 @@ impl Service {
             return Ok(None);
         }
         let Some(spare) = self.spares.take(&new.spec(&config)?) else { return Ok(None) };
+        if !spare.answers().await {
+            let service = Arc::clone(self);
+            self.tasks.spawn(async move { service.end_spare(&spare).await });
+            return Ok(None);
+        }
         let id = spare.row.id.clone();
         let name = if row.name == row.id { id.clone() } else { row.name.clone() };
         let row = SessionRow { id, name, ..row.clone() };
@@ -169,10 +203,11 @@ impl Service {
                 return Err(error.into());
             }
         }
-        // A quota of the disk is a gate, which only a workspace that is opened anew has; and a keeper may have died.
-        match quotas.disk.is_none() && spare.workspace.commands()?.usage().await.is_ok() {
-            true => self.open_with(&row, &spare.workspace)?,
-            false => close(&spare.workspace),
+        // From here on nothing waits: a client that goes away now leaves a session that has its record.
+        match quotas.disk {
+            // A gate, which only a workspace that is opened anew has.
+            Some(_) => spare.close(),
+            None => self.open_with(&row, &spare.workspace)?,
         }
         Ok(Some(row))
     }
@@ -184,12 +219,16 @@ impl Service {
 
     async fn end_spares_unless(&self, is_wanted: impl Fn(&Spare) -> bool) {
         let unwanted = self.spares.remove_unless(is_wanted);
-        unwanted.iter().for_each(|spare| close(&spare.workspace));
-        join_all(unwanted.iter().map(|spare| self.end_spare(&spare.row))).await;
+        join_all(unwanted.iter().map(|spare| self.end_spare(spare))).await;
     }
 
-    /// Ends one. If that fails, the sweeper goes on.
-    async fn end_spare(&self, row: &SessionRow) {
+    async fn end_spare(&self, spare: &Spare) {
+        spare.close();
+        self.end_spare_row(&spare.row).await;
+    }
+
+    /// Ends the sandbox of a row. If that fails, the sweeper goes on.
+    async fn end_spare_row(&self, row: &SessionRow) {
         let ended = async {
             self.database.begin_deletion(&row.id, "spare", Moment::now().after(CLAIM)).await?;
             self.end_session(row).await
@@ -197,12 +236,5 @@ impl Service {
         if let Err(error) = ended.await {
             tracing::warn!(%error, spare = row.id, "cannot end a spare sandbox");
         }
-    }
-}
-
-/// Lets go of a sandbox, which goes on.
-fn close(workspace: &Workspace) {
-    if let Some(lazy) = workspace.lazy() {
-        lazy.close();
     }
 }
